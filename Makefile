@@ -1,0 +1,68 @@
+# Every target sets up what it needs: `make report` and `make test` work on a fresh clone.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+LOGS ?= data_samples
+OUT ?= report.html
+
+.PHONY: help install report test doctest check lint types wheel docs bench build lock soak clean
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $(READY)
+
+install: $(READY) ## make .venv with trajtab and everything it is tested with
+
+report: $(READY) ## land, score and show data_samples/, or LOGS=path; writes report.html (OUT=file)
+	@$(BIN)/trajtab report $(LOGS) -o $(OUT)
+
+test: $(READY) ## run all tests, doctests included
+	$(BIN)/python -m pytest -q -n 2
+
+doctest: $(READY) ## run the doctests alone
+	$(BIN)/python -m pytest -q pipeline
+
+check: lint types wheel docs ## lint, types, wheel against tree, documented commands
+
+lint: $(READY) ## ruff: rules and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY) ## mypy, strict
+	$(BIN)/mypy
+
+wheel: $(READY) ## build the wheel and compare it with the tree
+	$(BIN)/python -m pytest -q tests/packaging
+
+docs: $(READY) ## run the commands of README and docs
+	$(BIN)/python -m pytest -q tests/docs
+
+bench: $(READY) ## measure; prints ratios, machine and versions
+	$(BIN)/python -m tests.bench
+
+soak: $(READY) ## property tests, many more examples
+	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest -q -n 2 tests
+
+build: $(READY) ## build wheel and sdist into dist/
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist .
+
+lock: ## pin every dependency anew, with hashes
+	$(PYTHON) -m venv .lock
+	.lock/bin/pip install --quiet uv
+	.lock/bin/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet \
+	  --output-file constraints.txt --upgrade
+	rm -rf .lock
+
+clean: ## remove everything made here
+	rm -rf $(VENV) .trajtab dist build report.html .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,1 @@
+"""trajtab: agent trajectories in, tables out."""

@@ -1,0 +1,128 @@
+"""Which scores count now: for each batch, the ones made from the references in force."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import duckdb
+import polars as pl
+from xxhash import xxh3_128
+
+from pipeline.errors import InputError
+from pipeline.lake import Folder, Lake, run_key_base
+from pipeline.landing.commit import latest_tasks
+from pipeline.metrics.registry import METRICS_VERSION, metrics
+from pipeline.policy import Policy, load
+from pipeline.queries import install_macros
+from pipeline.schema import ScoreKeys
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+TASKS_USED = ("suite", "task_id", "reference_set", "min_steps", "expected_state", "reference_complete")
+
+
+class Current(NamedTuple):
+    """The score folders that count, and the batches that have none yet."""
+
+    scores: list[Folder]
+    unscored: list[Folder]
+    superseded: list[int]
+    """run_keys of runs that a later landing replaced."""
+
+
+def policy_of(lake: Lake, named: str | None = None) -> Policy:
+    """Return the policy named, else the one the lake remembers, else the default."""
+    return load(named if named is not None else lake.settings.get("policy"), f" (lake {lake.path})")
+
+
+def tasks_of(batch: Folder, latest: pl.DataFrame) -> pl.DataFrame:
+    """Return the task rows in force for the tasks a batch attempts."""
+    if not batch.rows("runs") or latest.is_empty():
+        return latest.clear()
+    attempted = pl.scan_parquet(batch.file("runs")).select("suite", "task_id").unique().collect()
+    return latest.join(attempted, on=["suite", "task_id"], how="semi", nulls_equal=True).sort(
+        "suite", "task_id"
+    )
+
+
+def score_name(batch: Folder, policy: Policy, tasks: pl.DataFrame) -> str:
+    """Name the scores of a batch by all they are made from."""
+    told = xxh3_128(f"{policy.hash}\0{METRICS_VERSION}\0{batch.name}\0".encode())
+    told.update(repr(tasks.select(TASKS_USED).rows()).encode())
+    return "s-" + told.hexdigest()[:24]
+
+
+def current(lake: Lake, policy: Policy) -> Current:
+    """Find the scores that count under `policy`."""
+    latest = latest_tasks(lake)
+    found = {folder.name: folder for folder in lake.scores(policy.hash)}
+    scores: list[Folder] = []
+    unscored: list[Folder] = []
+    for batch in lake.batches():
+        score = found.get(score_name(batch, policy, tasks_of(batch, latest)))
+        if score is not None:
+            scores.append(score)
+        elif batch.rows("runs"):
+            unscored.append(batch)
+    return Current(scores, unscored, superseded_keys(lake))
+
+
+def superseded_keys(lake: Lake) -> list[int]:
+    """Return the run_keys of the runs that readers skip."""
+    return sorted(
+        run_key_base(batch) + row for batch, rows in lake.superseded().items() for row in rows
+    )
+
+
+def scores_schema() -> pl.Schema:
+    """Return the columns of scores.parquet: keys, then one per metric, then run_key."""
+    own = {name: column.dtype for name, column in ScoreKeys.columns.items()}
+    kinds: dict[str, pl.DataType | type[pl.DataType]] = {
+        "fraction": pl.Float64, "amount": pl.Float64, "count": pl.Int64, "flag": pl.Int8,
+    }  # fmt: skip
+    for name, metric in metrics().items():
+        if name not in own:
+            whole = metric.kind == "amount" and metric.unit == "tokens"
+            own[name] = pl.Int64 if whole else kinds[metric.kind]
+    return pl.Schema({**own, "run_key": pl.UInt64})
+
+
+def connect(threads: int | None = None, memory_limit: str | None = None) -> duckdb.DuckDBPyConnection:
+    """Open DuckDB in memory, with the macros installed, in UTC."""
+    con = duckdb.connect()
+    con.execute("SET TimeZone = 'UTC'; SET preserve_insertion_order = true")
+    if threads is not None:
+        con.execute(f"SET threads = {threads}")
+    if memory_limit is not None:
+        con.execute("SET memory_limit = ?", [memory_limit])
+    install_macros(con)
+    return con
+
+
+def score_session(lake: Lake, policy: Policy, where: str | None = None) -> tuple[duckdb.DuckDBPyConnection, Current]:
+    """Open DuckDB with the view `scores`: the rows that count, filtered by the SQL `where`.
+
+    Raises:
+        InputError: DuckDB refuses `where`.
+    """
+    state = current(lake, policy)
+    con = connect()
+    con.register("_superseded", pl.DataFrame({"run_key": pl.Series(state.superseded, dtype=pl.UInt64)}).to_arrow())
+    con.execute(f"CREATE VIEW _all_scores AS {_scores_from(con, state.scores)}")
+    kept = "SELECT * FROM _all_scores ANTI JOIN _superseded USING (run_key)" if state.superseded else "FROM _all_scores"
+    con.execute(f"CREATE VIEW _kept_scores AS {kept}")
+    try:
+        con.execute(f"CREATE VIEW scores AS FROM _kept_scores WHERE ({where or 'true'})")
+    except duckdb.Error as error:
+        raise InputError(f"--where {where!r}: {str(error).splitlines()[0]}") from error
+    return con, state
+
+
+def _scores_from(con: duckdb.DuckDBPyConnection, scores: Iterable[Folder]) -> str:
+    files = [str(folder.file("scores")) for folder in scores]
+    if not files:
+        con.register("_no_scores", pl.DataFrame(schema=scores_schema()).to_arrow())
+        return "FROM _no_scores"
+    listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
+    return f"FROM read_parquet([{listed}])"

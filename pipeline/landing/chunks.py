@@ -1,0 +1,192 @@
+"""Files cut into chunks: what one batch is made of, and what its name is made from.
+
+A chunk holds the places of records, not their bytes, so that it can be handed to another process
+and read again there. Small files share a chunk; a large file fills several of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+from xxhash import xxh3_64_intdigest, xxh3_128
+
+from pipeline.landing import formats
+from pipeline.landing.reader import Piece, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+LANDER_VERSION = 1
+"""Part of every batch's name: raise it when the same bytes would land as other rows."""
+
+MOST_RECORDS = 1 << 16
+MOST_BYTES = 1 << 27
+
+
+class Place(NamedTuple):
+    """Where one record stands in its file, and which repetition of the same bytes it is."""
+
+    offset: int
+    size: int
+    line: int
+    ordinal: int
+    occurrence: int
+
+
+@dataclass
+class Slice:
+    """Some consecutive records of one file."""
+
+    source: Source
+    format: str
+    context: Any = None
+    places: list[Place] = field(default_factory=list)
+
+    def pieces(self) -> Iterator[tuple[Piece, int]]:
+        """Read the records again, each with its occurrence."""
+        if not self.places:
+            return
+        first, last = self.places[0], self.places[-1]
+        with self.source.open() as file:
+            file.seek(first.offset)
+            data = file.read(last.offset + last.size - first.offset)
+        for place in self.places:
+            start = place.offset - first.offset
+            body = data[start : start + place.size]
+            yield Piece(body, place.line, place.offset, place.ordinal), place.occurrence
+
+
+@dataclass
+class Chunk:
+    """The records of one batch and the batch's name."""
+
+    name: str
+    slices: list[Slice]
+
+
+class Recognised(NamedTuple):
+    """A source and the format it is of."""
+
+    source: Source
+    format: str
+    reason: str
+
+
+class _Open:
+    """A chunk being filled."""
+
+    def __init__(self, seed: bytes) -> None:
+        self._seed = seed
+        self.reset()
+
+    def reset(self) -> None:
+        self.hash = xxh3_128(self._seed)
+        self.slices: list[Slice] = []
+        self.records = 0
+        self.bytes = 0
+
+    def begin(self, found: Recognised, context: Any) -> None:
+        # Two formats may read one file; what the whole file says may matter to each record.
+        self.hash.update(b"\0file\0%b\0%b" % (found.format.encode(), msgspec.json.encode(context)))
+        self.slices.append(Slice(found.source, found.format, context))
+
+    def add(self, piece: Piece, occurrence: int) -> None:
+        self.hash.update(b"%d:" % len(piece.data))
+        self.hash.update(piece.data)
+        place = Place(piece.offset, len(piece.data), piece.line, piece.ordinal, occurrence)
+        self.slices[-1].places.append(place)
+        self.records += 1
+        self.bytes += len(piece.data)
+
+    @property
+    def full(self) -> bool:
+        return self.records >= MOST_RECORDS or self.bytes >= MOST_BYTES
+
+    def close(self) -> Chunk:
+        chunk = Chunk("b-" + self.hash.hexdigest()[:24], self.slices)
+        self.reset()
+        return chunk
+
+
+class _Occurrences:
+    """Counts how often the same bytes were seen in one file: 8 bytes a record, in a set."""
+
+    def __init__(self) -> None:
+        self._once: set[int] = set()
+        self._more: dict[int, int] = {}
+
+    def next(self, data: bytes) -> int:
+        digest = xxh3_64_intdigest(data)
+        if digest not in self._once:
+            self._once.add(digest)
+            return 0
+        self._more[digest] = self._more.get(digest, 0) + 1
+        return self._more[digest]
+
+
+def cut(recognised: Sequence[Recognised], options: str) -> Iterator[Chunk]:
+    """Cut files into chunks.
+
+    A file that fits into a chunk is never split; files share a chunk while they fit. `options`
+    is whatever else decides what the rows will be: labels, suite.
+    """
+    seed = f"{LANDER_VERSION}\0{options}\0".encode()
+    shared = _Open(seed)
+    for found in recognised:
+        small, chunks = _of_file(found, seed)
+        yield from chunks
+        if small is None:
+            continue
+        if shared.records and (
+            shared.records + len(small.places) > MOST_RECORDS
+            or shared.bytes + _size(small) > MOST_BYTES
+        ):
+            yield shared.close()
+        _append(shared, small)
+    if shared.slices:
+        yield shared.close()
+
+
+def _size(part: Slice) -> int:
+    return sum(place.size for place in part.places)
+
+
+def _append(shared: _Open, small: Slice) -> None:
+    shared.begin(Recognised(small.source, small.format, ""), small.context)
+    for piece, occurrence in small.pieces():
+        shared.add(piece, occurrence)
+
+
+def _of_file(found: Recognised, seed: bytes) -> tuple[Slice | None, Iterator[Chunk]]:
+    """Return the file as one small slice, or the chunks that it fills by itself."""
+    form = formats.get(found.format)
+    context = form.prepare(found.source) if form.prepare else None
+    pieces = form.pieces(found.source)
+    seen = _Occurrences()
+    first = Slice(found.source, found.format, context)
+    size = 0
+    for piece in pieces:
+        first.places.append(
+            Place(piece.offset, len(piece.data), piece.line, piece.ordinal, seen.next(piece.data))
+        )
+        size += len(piece.data)
+        if len(first.places) >= MOST_RECORDS or size >= MOST_BYTES:
+            return None, _large(first, pieces, seen, seed)
+    return first, iter(())
+
+
+def _large(first: Slice, rest: Iterator[Piece], seen: _Occurrences, seed: bytes) -> Iterator[Chunk]:
+    found = Recognised(first.source, first.format, "")
+    chunk = _Open(seed)
+    _append(chunk, first)
+    yield chunk.close()
+    for piece in rest:
+        if not chunk.slices:
+            chunk.begin(found, first.context)
+        chunk.add(piece, seen.next(piece.data))
+        if chunk.full:
+            yield chunk.close()
+    if chunk.slices:
+        yield chunk.close()

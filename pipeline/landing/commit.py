@@ -1,0 +1,157 @@
+"""A staged batch into the lake: tasks first, then runs, each by one rename, under the lock."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+from xxhash import xxh3_128_hexdigest
+
+from pipeline.lake import run_key_base
+from pipeline.landing.identity import Resolution, repeated
+from pipeline.schema import UTC_MICROS, References, Rejects, Runs, Steps, Tasks
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pipeline.lake import Lake
+    from pipeline.landing.stage import Options, Staged
+
+
+class Outcome(NamedTuple):
+    """What became of one staged batch."""
+
+    name: str
+    runs: int
+    steps: int
+    calls: int
+    errors: int
+    rejects: dict[str, int]
+    duplicates: int
+    replaced: int
+    unresolved: list[str]
+    tasks: int
+    already: bool = False
+
+
+def commit(lake: Lake, staged: Staged, options: Options) -> Outcome:
+    """Commit what of `staged` is new, and say what it was."""
+    with lake.locked(), lake.workspace() as work:
+        new_tasks = _commit_tasks(lake, work, staged)
+        if lake.has(f"batches/{staged.name}"):
+            return Outcome(staged.name, 0, 0, 0, 0, {}, staged.runs.height, 0, [], new_tasks, already=True)
+        found = repeated(lake, staged.runs, staged.steps)
+        runs, steps = _without(staged.runs, staged.steps, found.dropped)
+        runs, steps = _keyed(staged.name, runs, steps)
+        tables = {"runs": runs, "steps": steps}
+        if staged.rejects.height:
+            tables["rejects"] = Rejects.conform(staged.rejects)
+        manifest = _manifest(staged, runs, steps, found, options)
+        lake.commit(work, f"batches/{staged.name}", tables, manifest)
+    return _outcome(staged, runs, steps, found, new_tasks)
+
+
+def _without(runs: pl.DataFrame, steps: pl.DataFrame, dropped: set[int]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    if not dropped:
+        return runs, steps
+    stays = ~pl.Series(range(runs.height), dtype=pl.Int64).is_in(list(dropped))
+    owner = stays.to_frame("stays").select(pl.col("stays").repeat_by(runs["n_rows"]).explode())
+    return runs.filter(stays), steps.filter(owner.to_series())
+
+
+def _keyed(batch: str, runs: pl.DataFrame, steps: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Add run_key and landed_at, and give both tables their declared columns."""
+    base = run_key_base(batch)
+    keys = pl.int_range(runs.height, dtype=pl.UInt64, eager=True) + base
+    now = pl.lit(datetime.now(UTC), dtype=UTC_MICROS)
+    runs = runs.with_columns(keys.alias("run_key"), now.alias("landed_at"))
+    owner = runs.select(pl.col("run_key").repeat_by("n_rows").explode()).drop_nulls()
+    steps = steps.with_columns(owner.to_series())
+    return Runs.conform(runs), Steps.conform(steps)
+
+
+def _manifest(staged: Staged, runs: pl.DataFrame, steps: pl.DataFrame, found: Resolution, options: Options) -> dict[str, Any]:
+    times = runs.select(pl.col("started_at").min().alias("low"), pl.col("started_at").max().alias("high"))
+    low, high = times.row(0)
+    return {
+        "name": staged.name,
+        "formats": staged.formats,
+        "sources": staged.sources,
+        "set": options.labels,
+        "suite": options.suite,
+        "started_at": [low, high],
+        "columns": {name: _filled(table) for name, table in (("runs", runs), ("steps", steps))},
+        "reasons": _counts(staged.rejects),
+        "duplicates": len(found.dropped),
+        "replaces": found.replaces,
+        "unresolved": found.unresolved,
+        "tasks": staged.tasks.height,
+    }
+
+
+def _filled(table: pl.DataFrame) -> list[str]:
+    """Return the columns that hold any value."""
+    return [name for name in table.columns if table[name].null_count() < table.height]
+
+
+def _counts(rejects: pl.DataFrame) -> dict[str, int]:
+    counted = rejects.group_by("reason").len().sort("reason")
+    return dict(zip(counted["reason"].to_list(), counted["len"].to_list(), strict=True))
+
+
+def _outcome(staged: Staged, runs: pl.DataFrame, steps: pl.DataFrame, found: Resolution, tasks: int) -> Outcome:
+    is_call = steps["kind"] == "tool_call"
+    return Outcome(
+        name=staged.name,
+        runs=runs.height,
+        steps=steps.height,
+        calls=int(is_call.sum()),
+        errors=int((is_call & steps["is_error"]).sum()),
+        rejects=_counts(staged.rejects),
+        duplicates=len(found.dropped),
+        replaced=len(found.replaces),
+        unresolved=found.unresolved,
+        tasks=tasks,
+    )
+
+
+def latest_tasks(lake: Lake) -> pl.DataFrame:
+    """Return the task rows that count: the latest landed of each (suite, task_id)."""
+    folders = [folder for folder in lake.tasks() if folder.rows("tasks")]
+    if not folders:
+        return Tasks.empty()
+    rows = pl.concat([pl.read_parquet(folder.file("tasks")) for folder in folders], how="diagonal")
+    return rows.unique(["suite", "task_id"], keep="last", maintain_order=True)
+
+
+def known_reference_sets(lake: Lake) -> pl.Series:
+    """Return the reference sets the lake holds."""
+    files = [folder.file("references") for folder in lake.tasks() if folder.rows("references")]
+    if not files:
+        return pl.Series("reference_set", [], dtype=pl.String)
+    return pl.scan_parquet(files).select(pl.col("reference_set").unique()).collect().to_series()
+
+
+def _commit_tasks(lake: Lake, work: Path, staged: Staged) -> int:
+    """Commit the task rows and reference sets that are news, and return how many tasks were."""
+    tasks = Tasks.conform(staged.tasks).unique(["suite", "task_id"], keep="last", maintain_order=True)
+    if tasks.height:
+        columns = Tasks.names()
+        tasks = tasks.join(latest_tasks(lake), on=columns, how="anti", nulls_equal=True, maintain_order="left")
+    known = known_reference_sets(lake)
+    references = References.conform(staged.references).filter(
+        ~pl.col("reference_set").is_in(known.implode())
+    )
+    if not tasks.height and not references.height:
+        return 0
+    tables = {"tasks": tasks, "references": references}
+    tools = staged.tools.join(tasks, on=["suite", "task_id"], how="semi", nulls_equal=True, maintain_order="left")
+    if tools.height:
+        tables["tools"] = tools
+    folders = lake.tasks()
+    sequence = folders[-1].manifest["sequence"] + 1 if folders else 0
+    told = repr((sequence, [table.rows() for table in tables.values()]))
+    name = "t-" + xxh3_128_hexdigest(told.encode())[:24]
+    lake.commit(work, f"tasks/{name}", tables, {"name": name, "sequence": sequence})
+    return tasks.height

@@ -1,0 +1,86 @@
+"""Bytes to typed structs, with a reason of the closed vocabulary where it fails.
+
+msgspec decodes; where it refuses, the standard library reads the record again only to tell why
+(msgspec calls a lone surrogate "truncated", for one).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from pipeline.landing.model import RejectError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+def _refuse_constant(name: str) -> Any:
+    raise RejectError("nan_or_infinity", f"{name} is no JSON value")
+
+
+def _syntax(data: bytes) -> RejectError:
+    """Tell why `data` is no JSON that can land."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        return RejectError("invalid_utf8", f"byte {error.start} of the record is no UTF-8")
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+    except RejectError as error:
+        return error
+    except RecursionError:
+        return RejectError("too_deep", "nested too deep to be read")
+    except json.JSONDecodeError as error:
+        return _named(error, text)
+    except ValueError as error:
+        return RejectError("number_out_of_range", str(error))
+    found = _SURROGATE.search(json.dumps(value, ensure_ascii=False))
+    if found:
+        return RejectError("lone_surrogate", f"\\u{ord(found.group()):04x} stands alone")
+    return RejectError("not_json", "no JSON that can be read exactly")
+
+
+def _named(error: json.JSONDecodeError, text: str) -> RejectError:
+    where = f"{error.msg} at character {error.pos + 1}"
+    if error.msg.startswith("Extra data"):
+        return RejectError("trailing_data", where)
+    if error.msg.startswith("Invalid control character"):
+        return RejectError("control_character", where)
+    at_end = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
+    started = text[:1] in "{[\""
+    return RejectError("truncated" if at_end and started else "not_json", where)
+
+
+def _mismatch(error: msgspec.ValidationError) -> RejectError:
+    text = str(error)
+    if "missing required field" in text:
+        return RejectError("missing_field", text)
+    if "Invalid enum value" in text:
+        return RejectError("bad_value", text)
+    if "Expected `object`" in text and "`$" not in text.replace("`$[...]`", ""):
+        return RejectError("not_an_object", text)
+    return RejectError("wrong_type", text)
+
+
+def decoding(decode: Callable[[bytes], T], data: bytes) -> T:
+    """Decode one record.
+
+    Raises:
+        RejectError: the record is no JSON, or not of the format's types.
+    """
+    try:
+        return decode(data)
+    except msgspec.ValidationError as error:
+        raise _mismatch(error) from error
+    except RecursionError as error:
+        raise RejectError("too_deep", "nested too deep to be read") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise _syntax(data) from error

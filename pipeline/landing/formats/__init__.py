@@ -1,0 +1,74 @@
+"""The source formats: one module each, one `FORMAT` in each, listed here."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pipeline.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from pipeline.landing.model import Run, Task
+    from pipeline.landing.reader import Head, Piece, Source
+
+
+class Format(NamedTuple):
+    """How one source format is recognised, cut into records and decoded."""
+
+    name: str
+    """The name `--from` takes."""
+    title: str
+    """One line: what it is and who writes it."""
+    sniff: Callable[[Head], str | None]
+    """Why this file is of the format (a short reason), or None when it is not."""
+    pieces: Callable[[Source], Iterator[Piece]]
+    """The file as records, in order, read with bounded memory."""
+    decode: Callable[[Piece, Any], Iterable[Run | Task]]
+    """One record to runs and tasks; raises `RejectError` for a record that cannot land."""
+    fills: str
+    """What it can fill, for people."""
+    lacks: str
+    """What it cannot, for people."""
+    silence_is_success: bool = False
+    """Does a call that says nothing of an error count as one that worked?"""
+    prepare: Callable[[Source], Any] | None = None
+    """What decoding needs to know of the whole file beforehand (picklable), if anything."""
+
+
+_NAMES = (
+    "trajtab",
+    "tasks",
+    "pairs",
+    "recorder",
+    "taubench_v1",
+    "tau2_results",
+    "adk_evalset",
+    "adk_session",
+    "adk_evalset_result",
+    "openai_chat",
+)
+"""In the order they are tried: the more particular first where two could claim one file."""
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all formats, in the order they are tried."""
+    return _NAMES
+
+
+def get(name: str) -> Format:
+    """Return the format called `name`.
+
+    Raises:
+        UnknownNameError: no format has that name.
+    """
+    if name not in _NAMES:
+        raise UnknownNameError.among("format", name, _NAMES)
+    found: Format = import_module(f"{__name__}.{name}").FORMAT
+    return found
+
+
+def every() -> list[Format]:
+    """Return all formats, in the order they are tried."""
+    return [get(name) for name in _NAMES]

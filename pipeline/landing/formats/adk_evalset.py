@@ -1,0 +1,98 @@
+"""Google ADK eval sets: what an agent should do. Tasks with references; no run is recorded here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from pipeline.landing.adk import Invocation, answer, decoder, expected, said
+from pipeline.landing.decode import decoding
+from pipeline.landing.formats import Format
+from pipeline.landing.model import References, RejectError, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pipeline.landing.reader import Head, Piece
+
+
+class Scenario(msgspec.Struct):
+    """A conversation left to a simulated user: no calls are expected of it."""
+
+    starting_prompt: str | None = None
+    conversation_plan: str | None = None
+
+
+class Case(msgspec.Struct):
+    """One eval case; the agentevals examples name it `case_id`."""
+
+    eval_id: str | None = None
+    case_id: str | None = None
+    conversation: list[Invocation] | None = None
+    conversation_scenario: Scenario | None = None
+    session_input: dict[str, Any] | None = None
+    final_session_state: dict[str, Any] | None = None
+
+
+class EvalSet(msgspec.Struct):
+    """The file."""
+
+    eval_cases: list[Case]
+    eval_set_id: str | None = None
+
+
+_decode = decoder(EvalSet)
+
+
+def task_of(task_id: str, suite: str | None, conversation: Sequence[Invocation | None]) -> Task:
+    """Return the task a conversation describes: asked first, called, and answered last."""
+    turns = [turn for turn in conversation if turn is not None]
+    asked = (said(turn.user_content) for turn in turns)
+    answers = [text for text in map(answer, turns) if text is not None]
+    return Task(
+        task_id=task_id,
+        suite=suite,
+        prompt=next(filter(None, asked), None),
+        reference_outputs=answers[-1:] or None,
+        reference_complete=True,
+        references=References([expected(conversation)]),
+    )
+
+
+def _task(case: Case, suite: str | None) -> Task:
+    task_id = case.eval_id or case.case_id
+    if task_id is None:
+        raise RejectError("missing_field", "an eval case has neither eval_id nor case_id")
+    scenario = case.conversation_scenario or Scenario()
+    if case.conversation is None:
+        task = Task(task_id=task_id, suite=suite, prompt=scenario.starting_prompt)
+    else:
+        task = task_of(task_id, suite, case.conversation)
+    task.expected_state = case.final_session_state or None
+    labels = {"session_input": case.session_input, "conversation_plan": scenario.conversation_plan}
+    task.labels = {name: value for name, value in labels.items() if value is not None}
+    return task
+
+
+def decode(piece: Piece, _context: Any = None) -> Iterator[Task]:
+    """Decode an eval set into the tasks it defines."""
+    eval_set = decoding(_decode, piece.data)
+    for case in eval_set.eval_cases:
+        yield _task(case, eval_set.eval_set_id)
+
+
+def sniff(head: Head) -> str | None:
+    """Recognise a list of eval cases."""
+    return "eval_cases" if head.has("eval_cases") or head.has("evalCases") else None
+
+
+FORMAT = Format(
+    name="adk_evalset",
+    title="Google ADK eval set (*.evalset.json, *.test.json): expected calls and answers",
+    sniff=sniff,
+    pieces=lambda source: source.records(),
+    decode=decode,
+    fills="tasks: prompt, reference calls per turn, reference answer, expected state",
+    lacks="runs: an expectation is not one",
+)

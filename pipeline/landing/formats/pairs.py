@@ -1,0 +1,81 @@
+"""Pairs of expected and actual calls: the smallest thing that can be scored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from pipeline.landing.decode import decoding
+from pipeline.landing.formats import Format
+from pipeline.landing.model import Expected, References, RejectError, Run, Step
+from pipeline.landing.unmapped import decoder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pipeline.landing.reader import Head, Piece
+
+
+class Call(msgspec.Struct, forbid_unknown_fields=True):
+    """One call; without `args` an actual one is not captured, an expected one matches any."""
+
+    name: str
+    args: msgspec.Raw | UnsetType = UNSET
+    labels: dict[str, Any] | None = None
+
+
+class Record(msgspec.Struct, forbid_unknown_fields=True):
+    """One line."""
+
+    case_id: str
+    actual: list[Call]
+    expected: list[Call | list[Call]] | None = None
+    labels: dict[str, Any] | None = None
+
+
+_decode = decoder(Record, Record, actual=Call, expected=Call)
+
+
+def _reference(calls: list[Call | list[Call]]) -> References:
+    """Take a list of calls as the one alternative, a list of lists as alternatives."""
+    alternatives = [item for item in calls if isinstance(item, list)]
+    flat = [item for item in calls if isinstance(item, Call)]
+    if alternatives and flat:
+        raise RejectError("bad_value", "expected mixes calls and lists of calls")
+    return References(
+        [[Expected(call.name, call.args) for call in calls] for calls in alternatives or [flat]]
+    )
+
+
+def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
+    """Decode one line into its run."""
+    record = decoding(_decode, piece.data)
+    yield Run(
+        steps=[
+            Step("tool_call", tool_name=call.name, tool_args=call.args, labels=call.labels)
+            for call in record.actual
+        ],
+        run_id=record.case_id,
+        task_id=record.case_id,
+        labels=record.labels or {},
+        references=None if record.expected is None else _reference(record.expected),
+    )
+
+
+def sniff(head: Head) -> str | None:
+    """Recognise a case_id beside actual calls."""
+    calls = head.first.get("actual") if head.has("case_id", "actual") else None
+    return "case_id and actual" if isinstance(calls, list) else None
+
+
+FORMAT = Format(
+    name="pairs",
+    title="pairs of expected and actual calls, JSONL",
+    sniff=sniff,
+    pieces=lambda source: source.records(),
+    decode=decode,
+    fills="calls and references",
+    lacks="everything else",
+)

@@ -1,0 +1,136 @@
+"""tau-bench v1: a JSON array of trials, each an OpenAI-style chat with its task's right actions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET
+
+from pipeline.landing.canonical import canonical_json
+from pipeline.landing.chat import (
+    final_output,
+    passed,
+    prompt_hash_of,
+    steps_of,
+    trial_number,
+)
+from pipeline.landing.decode import decoding
+from pipeline.landing.formats import Format
+from pipeline.landing.messages import Message, Raw, text_of
+from pipeline.landing.model import Expected, References, Run, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pipeline.landing.reader import Head, Piece
+
+
+class Action(msgspec.Struct):
+    """An action a right run takes."""
+
+    name: str
+    kwargs: Raw = UNSET
+
+
+class TaskInfo(msgspec.Struct):
+    """What was asked, and what a right run does and says."""
+
+    actions: list[Action] | None = None
+    instruction: str | None = None
+    outputs: list[Any] | None = None
+    user_id: str | None = None
+
+
+class Info(msgspec.Struct):
+    """What the benchmark says about a trial; `error` where the trial crashed."""
+
+    task: TaskInfo | None = None
+    reward_info: dict[str, Any] | None = None
+    user_cost: float | None = None
+    error: str | None = None
+
+
+class Record(msgspec.Struct):
+    """One trial."""
+
+    task_id: int | str
+    traj: list[Message]
+    info: Info | None = None
+    reward: float | None = None
+    trial: int | None = None
+
+
+_decode = msgspec.json.Decoder(Record).decode
+
+
+def failed(message: Message) -> bool | None:
+    """Tell whether a result is an error: its text begins with "Error"."""
+    text = text_of(message.content)
+    return text.startswith("Error") if isinstance(text, str) else None
+
+
+def _references(task: TaskInfo | None) -> References | None:
+    if task is None or task.actions is None:
+        return None
+    return References([[Expected(action.name, action.kwargs) for action in task.actions]])
+
+
+def _run(record: Record, info: Info) -> Run:
+    steps = steps_of(record.traj, failed)
+    labels = {"user_cost": info.user_cost, "error": info.error}
+    task_id = str(record.task_id)
+    return Run(
+        steps=steps,
+        source_id=task_id if record.trial is None else f"{task_id}/{record.trial}",
+        task_id=task_id,
+        trial=trial_number(record.trial),
+        prompt_hash=prompt_hash_of(record.traj),
+        labels={name: value for name, value in labels.items() if value is not None},
+        status="ok" if info.error is None else "error",
+        success=passed(record.reward),
+        reward=record.reward,
+        # The benchmark judges a conversation when it ends; at the step limit it never does.
+        completed=info.reward_info is not None,
+        final_output=final_output(steps),
+        references=_references(info.task),
+    )
+
+
+def _task(record: Record, task: TaskInfo) -> Task:
+    outputs = [x if isinstance(x, str) else canonical_json(x) for x in task.outputs or ()]
+    return Task(
+        task_id=str(record.task_id),
+        prompt=task.instruction,
+        reference_outputs=outputs or None,
+        reference_complete=False,  # the actions are the writes; what must be read is not listed
+        references=_references(task),
+        labels={} if task.user_id is None else {"user_id": task.user_id},
+    )
+
+
+def decode(piece: Piece, _context: Any = None) -> Iterator[Run | Task]:
+    """Decode one trial into its run and its task."""
+    record = decoding(_decode, piece.data)
+    info = record.info or Info()
+    yield _run(record, info)
+    if info.task is not None:
+        yield _task(record, info.task)
+
+
+def sniff(head: Head) -> str | None:
+    """Recognise trials: a task_id, a reward and a chat called traj."""
+    if not head.has("task_id", "reward", "traj"):
+        return None
+    return "records with task_id, reward and traj[]"
+
+
+FORMAT = Format(
+    name="taubench_v1",
+    title="tau-bench v1 results, a JSON array of trials",
+    sniff=sniff,
+    pieces=lambda source: source.records(),
+    decode=decode,
+    fills="calls, outputs, errors (text that begins with Error), reward, trial, expected actions",
+    lacks="times, tokens, the model, the suite",
+)

@@ -1,0 +1,155 @@
+"""trajtab's own JSONL: one run per line; every field but `run_id` and `steps` is optional."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from pipeline.landing.decode import decoding
+from pipeline.landing.formats import Format
+from pipeline.landing.model import Expected, References, RejectError, Run, Status, Step, When
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pipeline.landing.reader import Head, Piece
+
+
+class Record(msgspec.Struct, forbid_unknown_fields=True):
+    """One line."""
+
+    run_id: str
+    steps: list[Step]
+    task_id: str | None = None
+    trial: int | None = None
+    suite: str | None = None
+    agent: str | None = None
+    agent_version: str | None = None
+    model: str | None = None
+    prompt_hash: str | None = None
+    labels: dict[str, Any] | None = None
+    started_at: When = None
+    ended_at: When = None
+    status: Status = "ok"
+    success: bool | None = None
+    reward: float | None = None
+    completed: bool | None = None
+    final_output: Any = None
+    final_state: Any = None
+    expected: msgspec.Raw | UnsetType = UNSET
+
+
+_RECORD = set(Record.__struct_fields__)
+_STEP = set(Step.__struct_fields__)
+_decode = msgspec.json.Decoder(Record).decode
+_decode_list = msgspec.json.Decoder(list[Expected]).decode
+_decode_lists = msgspec.json.Decoder(list[list[Expected]]).decode
+_known_references: dict[bytes, References | None] = {}
+_MOST_KNOWN = 1 << 15
+
+
+def _unmapped_to_labels(holder: dict[str, Any], fields: set[str]) -> None:
+    extra = {name: holder.pop(name) for name in list(holder) if name not in fields}
+    if extra:
+        holder["labels"] = {**extra, **(holder.get("labels") or {})}
+
+
+def _record(data: bytes) -> Record:
+    """Decode a line; fields the format does not know move to labels, so that none is lost."""
+    try:
+        return _decode(data)
+    except msgspec.ValidationError as error:
+        if "unknown field" not in str(error):
+            raise
+    holder = msgspec.json.decode(data)
+    _unmapped_to_labels(holder, _RECORD)
+    for step in holder.get("steps") or ():
+        if isinstance(step, dict):
+            _unmapped_to_labels(step, _STEP)
+    return _decode(msgspec.json.encode(holder))
+
+
+def references(raw: msgspec.Raw | UnsetType) -> References | None:
+    """Decode `expected`: a list of calls, or a list of such lists (alternatives).
+
+    Absent or null is no reference; an empty list is a reference that expects no call.
+
+    Raises:
+        RejectError: the calls are not of the format's types.
+    """
+    if isinstance(raw, UnsetType):
+        return None
+    data = bytes(raw)
+    if data not in _known_references:
+        if len(_known_references) >= _MOST_KNOWN:
+            _known_references.clear()
+        _known_references[data] = _references(data)
+    return _known_references[data]
+
+
+def _references(data: bytes) -> References | None:
+    value = msgspec.json.decode(data)
+    if value is None:
+        return None
+    if isinstance(value, list) and value and isinstance(value[0], list):
+        return References(decoding(_decode_lists, data))
+    return References([decoding(_decode_list, data)])
+
+
+def _final_output(record: Record) -> Any:
+    if record.final_output is not None:
+        return record.final_output
+    finals = [step.content for step in record.steps if step.kind == "final"]
+    return finals[-1] if finals else None
+
+
+def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
+    """Decode one line into its run."""
+    record = decoding(_record, piece.data)
+    if record.trial is not None and record.trial < 0:
+        raise RejectError("bad_value", f"trial is {record.trial}; it counts from 0")
+    yield Run(
+        steps=record.steps,
+        run_id=record.run_id,
+        task_id=record.task_id,
+        trial=record.trial,
+        suite=record.suite,
+        agent=record.agent,
+        agent_version=record.agent_version,
+        model=record.model,
+        prompt_hash=record.prompt_hash,
+        labels=record.labels or {},
+        started_at=record.started_at,
+        ended_at=record.ended_at,
+        status=record.status,
+        success=record.success,
+        reward=record.reward,
+        completed=record.completed,
+        final_output=_final_output(record),
+        final_state=record.final_state,
+        references=references(record.expected),
+    )
+
+
+def sniff(head: Head) -> str | None:
+    """Recognise a run_id and steps whose kinds are ours."""
+    if not head.has("run_id", "steps") or not isinstance(head.first["steps"], list):
+        return None
+    steps = head.first["steps"]
+    if steps and not (isinstance(steps[0], dict) and "kind" in steps[0]):
+        return None
+    return "records with run_id and steps[].kind"
+
+
+FORMAT = Format(
+    name="trajtab",
+    title="trajtab's own JSONL, one run per line",
+    sniff=sniff,
+    pieces=lambda source: source.records(),
+    decode=decode,
+    fills="everything",
+    lacks="nothing",
+    silence_is_success=True,
+)

@@ -1,0 +1,164 @@
+"""The elements of a large JSON array, one at a time, without holding the file.
+
+A scanner that knows only strings and brackets: enough to find where an element ends, and tolerant
+of damage inside one (a broken element is handed over whole, to be refused where it is decoded).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BLOCK = 1 << 20
+
+# A whole string, an unfinished string at the end of what was read, or one structural byte.
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|"(?:[^"\\]|\\.)*+\\?\Z|[\[\]{},:]', re.DOTALL)
+
+
+class Element(NamedTuple):
+    """An element's bytes, the line it begins on (from 1) and its byte offset."""
+
+    data: bytes
+    line: int
+    offset: int
+
+
+class _Window:
+    """The part of the file being looked at; grows at the end, is dropped at the front."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.data = b""
+        self.base = 0  # the file offset of data[0]
+        self.line = 1  # the line of data[counted]
+        self.counted = 0
+        self.ended = False
+
+    def grow(self) -> bool:
+        block = self._file.read(max(BLOCK, len(self.data)))
+        self.ended = not block
+        self.data += block
+        return bool(block)
+
+    def drop(self, count: int) -> None:
+        self._count_to(count)
+        self.data = self.data[count:]
+        self.base += count
+        self.counted = 0
+
+    def _count_to(self, position: int) -> None:
+        self.line += self.data.count(b"\n", self.counted, position)
+        self.counted = position
+
+    def element(self, start: int, end: int) -> Element | None:
+        raw = self.data[start:end]
+        body = raw.strip()
+        if not body:
+            return None
+        lead = start + len(raw) - len(raw.lstrip())
+        self._count_to(lead)
+        return Element(body, self.line, self.base + lead)
+
+
+def elements_of(file: BinaryIO, member: str | None = None) -> Iterator[Element]:
+    """Yield the elements of the top array, or of the array `member` of the top object.
+
+    An array that the file cuts off yields its last, unfinished element too: whoever decodes it
+    will say so. Memory: one block, or one element if that is larger.
+    """
+    window = _Window(file)
+    depth = 0  # brackets open
+    inside: int | None = None  # the depth of the wanted array's elements, once it is open
+    start = 0  # where the current element begins in the window
+    position = 0
+    key = b""  # the last string at depth 1: the name of the member whose value comes next
+    wanted = None if member is None else b'"%b"' % member.encode()
+    while True:
+        token = _next(window, position)
+        if token is None:
+            break
+        text = token.group()
+        position = token.end()
+        mark = text[:1]
+        if mark == b'"':
+            if depth == 1 and inside is None:
+                key = text
+            continue
+        if mark in b"[{":
+            opens = mark == b"[" and inside is None
+            if opens and (depth == 0 if wanted is None else depth == 1 and key == wanted):
+                inside, start = depth + 1, position
+            depth += 1
+        elif mark in b"]}":
+            depth -= 1
+            if inside is not None and depth < inside:
+                last = window.element(start, token.start())
+                if last is not None:
+                    yield last
+                return
+        elif mark == b"," and depth == inside:
+            element = window.element(start, token.start())
+            if element is not None:
+                yield element
+            start = position
+        done = position if inside is None else start
+        if done > BLOCK:
+            window.drop(done)
+            position -= done
+            start = 0
+    if inside is not None:
+        rest = window.element(start, len(window.data))
+        if rest is not None:
+            yield rest
+
+
+def _next(window: _Window, position: int) -> re.Match[bytes] | None:
+    """Return the next token that is surely complete, reading on as needed."""
+    while True:
+        token = _TOKEN.search(window.data, position)
+        finished = token is not None and (token.group()[:1] != b'"' or _closed(token.group()))
+        if finished or window.ended:
+            return token
+        window.grow()
+
+
+def _closed(text: bytes) -> bool:
+    """Tell whether a string token ends with its own closing quote."""
+    if len(text) < 2 or text[-1:] != b'"':  # noqa: PLR2004 - the two quotes of a string
+        return False
+    slashes = len(text) - 1 - len(text[:-1].rstrip(b"\\"))
+    return slashes % 2 == 0
+
+
+def member_of(file: BinaryIO, name: str) -> bytes | None:
+    """Return the bytes of the top object's member `name`; None where there is none.
+
+    What comes before it is passed over, never held; a value the file cuts off is returned as far
+    as it goes.
+    """
+    window = _Window(file)
+    depth = 0
+    position = 0
+    start: int | None = None  # where the value begins, once its name is found
+    key = b""
+    wanted = b'"%b"' % name.encode()
+    while (token := _next(window, position)) is not None:
+        text = token.group()
+        position = token.end()
+        mark = text[:1]
+        if mark == b'"':
+            key = text if depth == 1 else key
+            continue
+        depth += (mark in b"[{") - (mark in b"]}")
+        if start is None:
+            if mark == b":" and depth == 1 and key == wanted:
+                start = position
+            elif position > BLOCK:
+                window.drop(position)
+                position = 0
+        elif depth == 0 or (depth == 1 and mark == b","):
+            return window.data[start : token.start()].strip()
+    return None if start is None else window.data[start:].strip()

@@ -1,0 +1,162 @@
+"""Which runs are the same run landed again, and which copy counts.
+
+A run is identified by (run_id, agent, agent_version, model, the landing's `--set` labels). Of two
+copies the one that contains the other's calls wins: a longer re-export, a finished run over its
+snapshot. Where neither contains the other both stay, and a warning says so.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+from xxhash import xxh3_64_intdigest, xxh3_128_hexdigest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pipeline.lake import Folder, Lake
+    from pipeline.landing.model import Run
+
+_IGNORED = ("source_path", "source_line", "landed_at", "run_key", "identity")
+
+
+def identity(run_id: str, run: Run, labels: str) -> int:
+    """Return the key of a run's identity."""
+    parts = (run_id, run.agent, run.agent_version, run.model, labels)
+    return xxh3_64_intdigest(repr(parts).encode())
+
+
+class Copy(NamedTuple):
+    """One landed copy of a run. `batch` is None for a copy that is landing now."""
+
+    batch: str | None
+    row: int
+    run_id: str
+    calls: tuple[int | None, ...]
+    finished: bool
+    n_rows: int
+    content: str
+
+
+class Resolution(NamedTuple):
+    """Which new rows are left out, which old rows are replaced, and what to warn of."""
+
+    dropped: set[int]
+    replaces: list[tuple[str, int]]
+    unresolved: list[str]
+
+
+def contains(longer: Sequence[object], shorter: Sequence[object]) -> bool:
+    """Tell whether `shorter` is a subsequence of `longer`.
+
+    >>> contains("abcd", "bd"), contains("abcd", "db")
+    (True, False)
+    """
+    rest = iter(longer)
+    return all(item in rest for item in shorter)
+
+
+def _replaces(new: Copy, old: Copy) -> bool:
+    """Tell whether `new` takes the place of `old`, given that it contains the old one's calls."""
+    if not contains(old.calls, new.calls):
+        return True
+    # The same calls: a finished copy beats its snapshot, more steps beat fewer, later beats earlier.
+    return (new.finished, new.n_rows) >= (old.finished, old.n_rows)
+
+
+def resolve(copies: Sequence[Copy]) -> Resolution:
+    """Decide among the copies of one run, old ones first."""
+    kept: list[Copy] = []
+    dropped: set[int] = set()
+    replaces: list[tuple[str, int]] = []
+    unresolved: list[str] = []
+
+    def leave_out(copy: Copy) -> None:
+        if copy.batch is None:
+            dropped.add(copy.row)
+        else:
+            replaces.append((copy.batch, copy.row))
+
+    for copy in copies:
+        if any(
+            copy.content == other.content
+            or (contains(other.calls, copy.calls) and not _replaces(copy, other))
+            for other in kept
+        ):
+            leave_out(copy)
+            continue
+        for other in [o for o in kept if contains(copy.calls, o.calls)]:
+            kept.remove(other)
+            leave_out(other)
+        if kept:
+            unresolved.append(copy.run_id)
+        kept.append(copy)
+    return Resolution(dropped, replaces, unresolved)
+
+
+def repeated(lake: Lake, runs: pl.DataFrame, steps: pl.DataFrame) -> Resolution:
+    """Find the runs of a staged batch that have landed before, or twice in it, and decide."""
+    new = runs.select("identity").with_row_index("row")
+    twice = new.filter(pl.col("identity").is_duplicated())
+    found = [
+        (batch, rows)
+        for batch in lake.batches()
+        if (rows := _rows_known(lake, batch, new)).height
+    ]
+    if twice.is_empty() and not found:
+        return Resolution(set(), [], [])
+    again = pl.concat([twice.select("identity"), *(rows.select("identity") for _, rows in found)])
+    mine = new.join(again.unique(), on="identity", how="semi", maintain_order="left")
+    groups: dict[int, list[Copy]] = {}
+    for batch, rows in found:
+        old_runs, old_steps = pl.read_parquet(batch.file("runs")), pl.read_parquet(batch.file("steps"))
+        _collect(groups, batch.name, rows, old_runs, old_steps)
+    _collect(groups, None, mine, runs, steps)
+    parts = [resolve(copies) for copies in groups.values()]
+    return Resolution(
+        set().union(*(part.dropped for part in parts)),
+        sorted(pair for part in parts for pair in part.replaces),
+        sorted(run_id for part in parts for run_id in part.unresolved),
+    )
+
+
+def _rows_known(lake: Lake, batch: Folder, new: pl.DataFrame) -> pl.DataFrame:
+    if not batch.rows("runs"):
+        return new.clear()
+    gone = lake.superseded().get(batch.name, set())
+    rows = (
+        pl.scan_parquet(batch.file("runs"))
+        .select("identity")
+        .with_row_index("row")
+        .join(new.lazy().select("identity").unique(), on="identity", how="semi", maintain_order="left")
+        .collect()
+    )
+    return rows.filter(~pl.col("row").is_in(list(gone))) if gone else rows
+
+
+def _collect(
+    groups: dict[int, list[Copy]],
+    batch: str | None,
+    rows: pl.DataFrame,
+    runs: pl.DataFrame,
+    steps: pl.DataFrame,
+) -> None:
+    ends = runs["n_rows"].cast(pl.Int64).cum_sum()
+    kept_columns = [name for name in runs.columns if name not in _IGNORED]
+    step_columns = [name for name in steps.columns if name not in _IGNORED]
+    for row, key in rows.select("row", "identity").iter_rows():
+        length = runs["n_rows"][row]
+        part = steps.slice(ends[row] - length, length)
+        calls = part.filter(pl.col("kind") == "tool_call")
+        told = repr((runs.select(kept_columns).row(row), part.select(step_columns).rows()))
+        copy = Copy(
+            batch,
+            row,
+            runs["run_id"][row],
+            tuple(calls.select(pl.coalesce("call_key", "name_key")).to_series()),
+            runs["status"][row] != "incomplete",
+            length,
+            xxh3_128_hexdigest(told.encode()),
+        )
+        groups.setdefault(key, []).append(copy)

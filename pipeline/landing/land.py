@@ -1,0 +1,196 @@
+"""Landing: what the user named, recognised, cut, decoded, and committed batch by batch."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, deque
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from multiprocessing import get_context
+from typing import TYPE_CHECKING
+
+from pipeline.errors import InputError, UnrecognisedError
+from pipeline.lake import Lake
+from pipeline.landing import formats
+from pipeline.landing.chunks import Recognised, cut
+from pipeline.landing.commit import Outcome, commit
+from pipeline.landing.reader import Source, expand
+from pipeline.landing.stage import Options, Staged, stage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from pipeline.landing.chunks import Chunk
+
+@dataclass
+class LandReport:
+    """What a landing did."""
+
+    recognised: list[Recognised] = field(default_factory=list)
+    unrecognised: list[str] = field(default_factory=list)
+    batches: int = 0
+    already: int = 0
+    runs: int = 0
+    steps: int = 0
+    calls: int = 0
+    errors: int = 0
+    tasks: int = 0
+    duplicates: int = 0
+    replaced: int = 0
+    rejects: Counter[str] = field(default_factory=Counter)
+    unresolved: list[str] = field(default_factory=list)
+
+    def add(self, outcome: Outcome) -> None:
+        """Count one batch in."""
+        if outcome.already:
+            self.already += 1
+        else:
+            self.batches += 1
+        self.runs += outcome.runs
+        self.steps += outcome.steps
+        self.calls += outcome.calls
+        self.errors += outcome.errors
+        self.tasks += outcome.tasks
+        self.duplicates += outcome.duplicates
+        self.replaced += outcome.replaced
+        self.rejects.update(outcome.rejects)
+        self.unresolved.extend(outcome.unresolved)
+
+
+def recognise(source: Source, wanted: str) -> Recognised | None:
+    """Say which format a file is of, by content; `wanted` names one, or is "auto"."""
+    if wanted != "auto":
+        return Recognised(source, formats.get(wanted).name, "named by --from")
+    for form in formats.every():
+        reason = form.sniff(source.head)
+        if reason is not None:
+            return Recognised(source, form.name, reason)
+    return None
+
+
+def _unrecognised(source: Source) -> str:
+    head = source.head
+    if head.framing == "empty":
+        return f"{source.shown}: the file is empty"
+    if head.framing == "other":
+        return f"{source.shown}: line 1 is no JSON; a log of JSON or JSON lines was expected"
+    seen = sorted(head.first)[:8] if isinstance(head.first, dict) else type(head.first).__name__
+    return f"{source.shown}: no format has records with {seen}; `trajtab formats` lists them, --from names one"
+
+
+def land(
+    sources: Sequence[str | Path],
+    lake: str | Path,
+    *,
+    format: str = "auto",  # noqa: A002 - the command's own word
+    suite: str | None = None,
+    labels: dict[str, str] | None = None,
+    strict: bool = False,
+    workers: int | None = None,
+    dry_run: bool = False,
+    progress: Callable[[LandReport], None] | None = None,
+) -> LandReport:
+    """Land logs into a lake, which is made where there is none.
+
+    Args:
+        sources: files, folders and glob patterns.
+        lake: the lake's folder.
+        format: a format's name, or "auto": told by content.
+        suite: the suite of every run and task, over the files' own.
+        labels: labels for every run; the same file under other labels lands again.
+        strict: refuse the whole landing at the first record that cannot land.
+        workers: processes that decode; default: one per core.
+        dry_run: decode and count, write nothing.
+        progress: called after every batch.
+
+    Raises:
+        SourceNotFoundError: a source does not exist or a pattern matches nothing.
+        UnrecognisedError: no file is of a known format, or one named outright is not.
+        RejectedError: `strict`, and a record cannot land.
+        LakeError: the lake cannot be written.
+    """
+    options = Options(dict(sorted((labels or {}).items())), suite, strict)
+    if workers is not None and workers < 1:
+        raise InputError(f"--workers is {workers}; at least 1 is needed")
+    report = LandReport()
+    named = [str(source) for source in sources]
+    refused: list[str] = []
+    for source in expand(named):
+        found = recognise(source, format)
+        if found is not None:
+            report.recognised.append(found)
+            continue
+        report.unrecognised.append(_unrecognised(source))
+        if source.shown in named:
+            refused.append(report.unrecognised[-1])
+    if not report.recognised:
+        raise UnrecognisedError(_nothing(report.unrecognised))
+    target = None if dry_run else Lake.create(lake)
+    chunks = cut(report.recognised, options.text())
+    for outcome in _outcomes(chunks, target, options, workers or os.cpu_count() or 1):
+        report.add(outcome)
+        if progress is not None:
+            progress(report)
+    if refused:
+        raise UnrecognisedError(_nothing(refused))
+    return report
+
+
+def _nothing(reasons: list[str]) -> str:
+    more = f" (and {len(reasons) - 1} more files like it)" if len(reasons) > 1 else ""
+    return reasons[0] + more
+
+
+def _is_known(lake: Lake | None, chunk: Chunk) -> bool:
+    """Tell whether a chunk has landed and brought no task, which might have to be made the latest."""
+    if lake is None or not lake.has(f"batches/{chunk.name}"):
+        return False
+    known = next(batch for batch in lake.batches() if batch.name == chunk.name)
+    return not known.manifest["tasks"]
+
+
+def _outcomes(chunks: Iterator[Chunk], lake: Lake | None, options: Options, workers: int) -> Iterator[Outcome]:
+    def todo() -> Iterator[Chunk | Outcome]:
+        for chunk in chunks:
+            if _is_known(lake, chunk):
+                yield Outcome(chunk.name, 0, 0, 0, 0, {}, 0, 0, [], 0, already=True)
+            else:
+                yield chunk
+
+    for item in _staged(todo(), options, workers):
+        yield item if isinstance(item, Outcome) else _finish(lake, item, options)
+
+
+def _finish(lake: Lake | None, staged: Staged, options: Options) -> Outcome:
+    if lake is not None:
+        return commit(lake, staged, options)
+    is_call = staged.steps["kind"] == "tool_call"
+    counts = Counter(staged.rejects["reason"].to_list())
+    return Outcome(
+        staged.name, staged.runs.height, staged.steps.height, int(is_call.sum()),
+        int((is_call & staged.steps["is_error"]).sum()), dict(counts), 0, 0, [], staged.tasks.height,
+    )  # fmt: skip
+
+
+def _staged(todo: Iterator[Chunk | Outcome], options: Options, workers: int) -> Iterator[Staged | Outcome]:
+    """Decode chunks in their order: a single one here, several side by side."""
+    first = list(islice(todo, 2))
+    if len(first) == 1 or workers == 1:
+        for item in chain(first, todo):
+            yield item if isinstance(item, Outcome) else stage(item, options)
+        return
+    # Polars runs threads of its own, which a forked process would find dead.
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        waiting: deque[Future[Staged] | Outcome] = deque()
+        for item in chain(first, todo):
+            waiting.append(item if isinstance(item, Outcome) else pool.submit(stage, item, options))
+            if len(waiting) > workers:
+                yield _result(waiting.popleft())
+        while waiting:
+            yield _result(waiting.popleft())
+
+
+def _result(item: Future[Staged] | Outcome) -> Staged | Outcome:
+    return item if isinstance(item, Outcome) else item.result()

@@ -1,0 +1,98 @@
+"""OpenAI-style messages as typed structs, in the spellings that logs and benchmarks share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at run time
+
+Id = str | int | None
+Raw = msgspec.Raw | UnsetType
+
+
+class Usage(msgspec.Struct):
+    """The tokens of one model response."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+class Function(msgspec.Struct):
+    """A function called, with its arguments (mostly JSON text)."""
+
+    name: str = ""
+    arguments: Raw = UNSET
+
+
+class Custom(msgspec.Struct):
+    """A custom tool called, with free text."""
+
+    name: str = ""
+    input: Raw = UNSET
+
+
+class ToolCall(msgspec.Struct):
+    """One entry of `tool_calls`: nested under `function` or `custom`, or flat."""
+
+    id: Id = None
+    function: Function | None = None
+    custom: Custom | None = None
+    name: str = ""
+    arguments: Raw = UNSET
+    args: Raw = UNSET
+
+    def target(self) -> tuple[str, Raw]:
+        """Return the tool's name and the arguments, undecoded."""
+        if self.function is not None:
+            return self.function.name, self.function.arguments
+        if self.custom is not None:
+            return self.custom.name, self.custom.input
+        return self.name, self.args if isinstance(self.arguments, UnsetType) else self.arguments
+
+
+class Message(msgspec.Struct):
+    """One message of a chat."""
+
+    role: str
+    content: Any = None
+    name: str | None = None
+    tool_calls: list[ToolCall] | None = None
+    function_call: Function | None = None
+    tool_call_id: Id = None
+    usage: Usage | None = None
+    cost: float | None = None
+    timestamp: When = None
+
+    def calls(self) -> list[ToolCall]:
+        """Return the calls made, in either spelling."""
+        if self.tool_calls or self.function_call is None:
+            return self.tool_calls or []
+        return [ToolCall(function=self.function_call)]
+
+
+def text_of(content: Any) -> Any:
+    r"""Return the text of a message's content; a list of parts is its text parts, one per line.
+
+    What is neither text nor parts (a tool's output given as JSON) stays as it is.
+
+    >>> text_of(
+    ...     [{"type": "text", "text": "a"}, {"type": "image_url"}, {"type": "text", "text": "b"}]
+    ... )
+    'a\nb'
+    >>> text_of([{"type": "image_url"}]) is None
+    True
+    >>> text_of([{"price": 3}])
+    [{'price': 3}]
+    """
+    if not isinstance(content, list) or not all(_is_part(item) for item in content):
+        return content
+    texts = [item if isinstance(item, str) else item.get("text") for item in content]
+    said = [text for text in texts if isinstance(text, str)]
+    return "\n".join(said) if said else None
+
+
+def _is_part(item: Any) -> bool:
+    return isinstance(item, str) or (isinstance(item, dict) and isinstance(item.get("type"), str))

@@ -1,0 +1,191 @@
+"""Files in: what the user named, as sources that read in pieces with bounded memory.
+
+A piece is one record's bytes with its line and byte offset. Three framings cover the JSON people
+export: one value per line, the elements of one large array (at the top, or a member of the top
+object), or the whole document. The framing is seen in the bytes, never taken from a suffix.
+"""
+
+from __future__ import annotations
+
+import glob
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+
+import jiter
+
+from pipeline.errors import SourceNotFoundError
+from pipeline.landing.framing import elements_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+HEAD_BYTES = 1 << 18
+BOM = b"\xef\xbb\xbf"
+
+
+class Piece(NamedTuple):
+    """One record's bytes and where they stand."""
+
+    data: bytes
+    line: int
+    offset: int
+    ordinal: int = 0
+    """Its number among the file's records, from 0."""
+
+
+class Head(NamedTuple):
+    """What the first bytes of a file show: enough to tell its format by content."""
+
+    framing: str
+    """lines, array, object, other (no JSON) or empty."""
+    first: Any
+    """The first record, decoded as far as the head goes (the first element of an array)."""
+    second: Any
+    """The second record, or None."""
+    text: bytes
+    """The first bytes as they are."""
+    name: str
+    """The file's name: a hint for people's sake only."""
+
+    def has(self, *keys: str) -> bool:
+        """Tell whether the first record is an object with all these keys."""
+        return isinstance(self.first, dict) and self.first.keys() >= set(keys)
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file to land."""
+
+    path: Path
+    shown: str
+    """The path as the user would write it; stored in `source_path`."""
+
+    def open(self) -> BinaryIO:
+        """Open the file for reading bytes."""
+        return self.path.open("rb")
+
+    @cached_property
+    def head(self) -> Head:
+        """Look at the first bytes."""
+        with self.open() as file:
+            text = file.read(HEAD_BYTES)
+        return look(text, self.path.name, whole=len(text) < HEAD_BYTES)
+
+    def lines(self) -> Iterator[Piece]:
+        """Yield one piece per line that is not blank."""
+        offset = 0
+        ordinal = 0
+        with self.open() as file:
+            for number, line in enumerate(file, 1):
+                data = line.removeprefix(BOM).strip() if number == 1 else line.strip()
+                if data:
+                    yield Piece(data, number, offset, ordinal)
+                    ordinal += 1
+                offset += len(line)
+
+    def elements(self, member: str | None = None) -> Iterator[Piece]:
+        """Yield one piece per element of the top array, or of the top object's array `member`."""
+        with self.open() as file:
+            for ordinal, (data, line, offset) in enumerate(elements_of(file, member)):
+                yield Piece(data, line, offset, ordinal)
+
+    def document(self) -> Iterator[Piece]:
+        """Yield the whole file as one piece."""
+        data = self.path.read_bytes().removeprefix(BOM).strip()
+        if data:
+            yield Piece(data, 1, 0)
+
+    def records(self) -> Iterator[Piece]:
+        """Yield lines, array elements or the document: whatever the content is."""
+        framing = self.head.framing
+        if framing == "array":
+            return self.elements()
+        return self.document() if framing == "object" else self.lines()
+
+
+def _partial(data: bytes) -> Any:
+    """Decode JSON that may be cut off; None where it is no JSON."""
+    try:
+        return jiter.from_json(data, partial_mode="trailing-strings", allow_inf_nan=True)
+    except ValueError:
+        return None
+
+
+def _is_whole(line: bytes) -> bool:
+    try:
+        jiter.from_json(line)
+    except ValueError:
+        return False
+    return True
+
+
+def look(text: bytes, name: str = "", *, whole: bool = True) -> Head:
+    """Tell framing and first records from a file's first bytes.
+
+    >>> look(b'{"a": 1}\\n{"a": 2}').framing
+    'lines'
+    >>> look(b'[{"a": 1}, {"b": [').first
+    {'a': 1}
+    """
+    body = text.removeprefix(BOM).lstrip()
+    if not body:
+        return Head("empty", None, None, text, name)
+    lines = [line for line in body.splitlines()[:40] if line.strip()]
+    several = len(lines) > 1
+    first_line = lines[0]
+    value = _partial(body)
+    if body[:1] == b"[" and not (several and _is_whole(first_line)):
+        items = value if isinstance(value, list) else []
+        return Head("array", *_two(items), text, name)
+    if body[:1] == b"{" and several and not _is_whole(first_line):
+        # A pretty-printed document, unless later lines are whole objects: then line 1 is damaged.
+        if not any(_is_whole(line) and line.lstrip()[:1] == b"{" for line in lines[1:]):
+            return Head("object", value, None, text, name)
+    if body[:1] == b'"' and not several:
+        return Head("string", value, None, text, name)
+    records = [_partial(line) for line in lines]
+    good = [record for record in records if record is not None]
+    one_cut_line = not several and not whole
+    framing = "lines" if good or one_cut_line else "other"
+    return Head(framing, *_two(good), text, name)
+
+
+def _two(items: Sequence[Any]) -> tuple[Any, Any]:
+    return (items[0] if items else None, items[1] if len(items) > 1 else None)
+
+
+def _files_under(folder: Path) -> list[Path]:
+    return sorted(
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    )
+
+
+def expand(named: Sequence[str]) -> list[Source]:
+    """Turn paths, folders and globs into sources, each file once, in a stable order.
+
+    Raises:
+        SourceNotFoundError: a path does not exist, a glob matches nothing, a folder has no file.
+    """
+    found: dict[Path, Source] = {}
+    for text in named:
+        path = Path(text)
+        if path.is_dir():
+            files = _files_under(path)
+            if not files:
+                raise SourceNotFoundError(f"{text}: the folder holds no file to land")
+        elif path.exists():
+            files = [path]
+        elif glob.has_magic(text):
+            files = [Path(match) for match in sorted(glob.glob(text, recursive=True))]
+            files = [file for file in files if file.is_file()]
+            if not files:
+                raise SourceNotFoundError(f"{text}: the pattern matches no file")
+        else:
+            raise SourceNotFoundError(f"{text}: no such file or folder")
+        for file in files:
+            found.setdefault(file.resolve(), Source(file, str(file)))
+    return list(found.values())

@@ -1,0 +1,67 @@
+"""Expected calls to rows, each distinct set of alternatives once, named by its content."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from xxhash import xxh3_128
+
+from pipeline.landing.canonical import Keyer
+from pipeline.schema import References as Table
+
+if TYPE_CHECKING:
+    from pipeline.landing.model import Expected, References
+
+Row = tuple[Any, ...]
+
+_COLUMNS = Table.names()[1:]
+
+
+class ReferenceBook:
+    """Collects the distinct reference sets of a batch."""
+
+    def __init__(self) -> None:
+        self._key = Keyer(expected=True)
+        self._sets: dict[str, list[Row]] = {}
+
+    def add(self, references: References | None) -> str | None:
+        """Enter the alternatives and return their content hash: the `reference_set`."""
+        if references is None or not references.alternatives:
+            return None
+        name = references.content
+        if name is None or name not in self._sets:
+            rows = [
+                row
+                for index, calls in enumerate(references.alternatives)
+                for row in self._rows(index, calls)
+            ]
+            name = xxh3_128(repr(rows).encode()).hexdigest()
+            references.content = name
+            self._sets[name] = rows
+        return name
+
+    def _rows(self, index: int, calls: list[Expected]) -> list[Row]:
+        if not calls:
+            return [(index, *[None] * (len(_COLUMNS) - 1))]
+        return [self._row(index, position, call) for position, call in enumerate(calls)]
+
+    def _row(self, index: int, position: int, call: Expected) -> Row:
+        key = self._key(call.tool_name, call.tool_args)
+        return (
+            index,
+            position,
+            call.turn_index,
+            call.response_index,
+            call.tool_name,
+            key.tool_args,
+            key.args_status,
+            key.call_key,
+            key.name_key,
+            call.optional,
+        )
+
+    def frame(self) -> pl.DataFrame:
+        """Return all sets as rows of the `references` table."""
+        rows = [(name, *row) for name, rows in self._sets.items() for row in rows]
+        return pl.DataFrame(rows, schema=Table.polars(), orient="row")

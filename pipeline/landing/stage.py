@@ -1,0 +1,176 @@
+"""One chunk to the rows of one batch: decoding, refusing, naming. Touches no lake."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import polars as pl
+from xxhash import xxh3_64_hexdigest
+
+from pipeline.errors import RejectedError
+from pipeline.landing import formats
+from pipeline.landing.canonical import Keyer, canonical_json
+from pipeline.landing.columns import runs_frame, steps_frame, tasks_frame, tools_frame
+from pipeline.landing.identity import identity
+from pipeline.landing.model import RejectError, Run, Task
+from pipeline.landing.references import ReferenceBook
+from pipeline.redact import excerpt
+from pipeline.schema import Rejects, Runs, Steps, Tasks, Tools
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pipeline.landing.chunks import Chunk, Slice
+    from pipeline.landing.formats import Format
+    from pipeline.landing.reader import Piece
+
+FLUSH_RUNS = 4096
+FLUSH_BYTES = 1 << 24
+"""Decoded records become columns this often: objects cost ten times what columns do."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a landing adds to every record of its own."""
+
+    labels: dict[str, str] = field(default_factory=dict)
+    suite: str | None = None
+    strict: bool = False
+
+    def text(self) -> str:
+        """Return the options as the text that goes into a batch's name."""
+        return canonical_json({"set": self.labels, "suite": self.suite})
+
+
+@dataclass
+class Staged:
+    """The rows of one batch, not yet in a lake (runs without `landed_at` and `run_key`)."""
+
+    name: str
+    runs: pl.DataFrame
+    steps: pl.DataFrame
+    rejects: pl.DataFrame
+    tasks: pl.DataFrame
+    tools: pl.DataFrame
+    references: pl.DataFrame
+    formats: list[str]
+    sources: list[dict[str, str | int]]
+
+
+class _Rows:
+    """Decoded runs waiting to become columns, and the columns so far."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._key = Keyer()
+        self.book = ReferenceBook()
+        self.tasks: list[Task] = []
+        self._tasks_seen: set[str] = set()
+        self.runs: list[pl.DataFrame] = []
+        self.steps: list[pl.DataFrame] = []
+        self.rejects: list[tuple[str, int, int, str, str, str]] = []
+        self._waiting: list[Run] = []
+        self._ids: list[str] = []
+        self._lines: list[int] = []
+        self._bytes = 0
+
+    def add(self, piece: Piece, occurrence: int, found: Iterable[Run | Task]) -> None:
+        for number, item in enumerate(found):
+            if isinstance(item, Task):
+                self._add_task(item)
+            else:
+                if self._options.suite is not None:
+                    item.suite = self._options.suite
+                self._ids.append(item.run_id or self._derived(piece, item, number, occurrence))
+                self._waiting.append(item)
+                self._lines.append(piece.line)
+        self._bytes += len(piece.data)
+
+    def _add_task(self, task: Task) -> None:
+        known = repr((task.task_id, task.suite, task.prompt, task.reference_outputs, self.book.add(task.references)))
+        if known not in self._tasks_seen:
+            self._tasks_seen.add(known)
+            self.tasks.append(task)
+
+    def _derived(self, piece: Piece, run: Run, number: int, occurrence: int) -> str:
+        """Name a run whose source has no globally unique id by what it says."""
+        told = f"\0{run.model}\0{canonical_json(self._options.labels)}\0{number}\0{occurrence}"
+        return xxh3_64_hexdigest(piece.data + told.encode())
+
+    def refuse(self, shown: str, piece: Piece, error: RejectError) -> None:
+        self.rejects.append(
+            (shown, piece.line, piece.offset, error.reason, error.detail, excerpt(piece.data))
+        )
+
+    @property
+    def full(self) -> bool:
+        return len(self._waiting) >= FLUSH_RUNS or self._bytes >= FLUSH_BYTES
+
+    def flush(self, shown: str, form: Format) -> None:
+        if self._waiting:
+            runs = runs_frame(self._waiting, self._ids, self.book, self._options.labels)
+            told = canonical_json(self._options.labels)
+            keys = [identity(i, run, told) for i, run in zip(self._ids, self._waiting, strict=True)]
+            self.runs.append(
+                runs.with_columns(
+                    pl.Series("source_line", self._lines, dtype=pl.UInt32),
+                    pl.Series("identity", keys, dtype=pl.UInt64),
+                    pl.lit(shown).alias("source_path"),
+                )
+            )
+            self.steps.append(
+                steps_frame(self._waiting, self._ids, self._key, silence_is_success=form.silence_is_success)
+            )
+        self._waiting, self._ids, self._lines, self._bytes = [], [], [], 0
+
+
+def stage(chunk: Chunk, options: Options) -> Staged:
+    """Decode a chunk.
+
+    Raises:
+        RejectedError: a record cannot land and `options.strict` is set.
+    """
+    rows = _Rows(options)
+    for part in chunk.slices:
+        _decode(part, rows, strict=options.strict)
+    tasks = tasks_frame(rows.tasks, rows.book, options.suite)
+    return Staged(
+        name=chunk.name,
+        runs=pl.concat(rows.runs, how="diagonal") if rows.runs else Runs.empty(),
+        steps=pl.concat(rows.steps) if rows.steps else Steps.empty(),
+        rejects=pl.DataFrame(rows.rejects, schema=Rejects.polars(), orient="row"),
+        tasks=tasks if rows.tasks else Tasks.empty(),
+        tools=tools_frame(rows.tasks, options.suite) if rows.tasks else Tools.empty(),
+        references=rows.book.frame(),
+        formats=sorted({part.format for part in chunk.slices}),
+        sources=[
+            {"path": part.source.shown, "format": part.format, "records": len(part.places)}
+            for part in chunk.slices
+        ],
+    )
+
+
+def _decode(part: Slice, rows: _Rows, *, strict: bool) -> None:
+    form = formats.get(part.format)
+    shown = part.source.shown
+    for piece, occurrence in part.pieces():
+        try:
+            rows.add(piece, occurrence, _items(form, piece, part))
+        except RejectError as error:
+            if strict:
+                raise RejectedError(f"{shown}:{piece.line}: {error}") from error
+            rows.refuse(shown, piece, error)
+        if rows.full:
+            rows.flush(shown, form)
+    rows.flush(shown, form)
+
+
+def _items(form: Format, piece: Piece, part: Slice) -> list[Run | Task]:
+    if not piece.data.isascii():
+        try:
+            piece.data.decode()
+        except UnicodeDecodeError as error:
+            raise RejectError("invalid_utf8", f"byte {error.start} of the record is no UTF-8") from error
+    # All of a record or none of it: a list, so that a late refusal takes back its first runs.
+    return list(form.decode(piece, part.context))

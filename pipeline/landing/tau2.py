@@ -1,0 +1,182 @@
+"""tau2-bench: what a results file expects of its runs, and where to believe it.
+
+Expected actions stand twice: in the tasks, and in each simulation's recorded action checks. In
+some published files the simulations carry permuted task ids, so that a join by task id would give
+every run another task's actions. Where the two disagree in any run, the file is never joined.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+from msgspec import UNSET, field
+
+from pipeline.landing.canonical import expected_arguments
+from pipeline.landing.decode import decoding
+from pipeline.landing.framing import member_of
+from pipeline.landing.messages import Id, Raw  # noqa: TC001 - msgspec reads types at run time
+from pipeline.landing.model import RejectError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pipeline.landing.reader import Source
+
+T = TypeVar("T")
+
+
+class Action(msgspec.Struct):
+    """An action a right run takes."""
+
+    name: str
+    arguments: Raw = UNSET
+    action_id: Id = None
+    compare_args: list[str] | None = None
+
+
+class Criteria(msgspec.Struct):
+    """How a task is judged: null actions are none defined, an empty list expects no call."""
+
+    actions: list[Action] | None = None
+
+
+class TaskRecord(msgspec.Struct):
+    """One element of `tasks`."""
+
+    id: int | str
+    user_scenario: Any = None
+    ticket: str | None = None
+    evaluation_criteria: Criteria | None = None
+
+    def actions(self) -> list[Action] | None:
+        """Return the expected actions; None where none are defined."""
+        return None if self.evaluation_criteria is None else self.evaluation_criteria.actions
+
+
+class Check(msgspec.Struct):
+    """An expected action as the benchmark checked it in a run."""
+
+    action: Action
+
+
+class RewardInfo(msgspec.Struct):
+    """The benchmark's judgement."""
+
+    reward: float | None = None
+    action_checks: list[Check] | None = None
+
+
+class Judged(msgspec.Struct):
+    """As much of a simulation as tells what was expected of it."""
+
+    task_id: Id = None
+    reward_info: RewardInfo | None = None
+
+    def checked(self) -> list[Action] | None:
+        """Return the actions the benchmark checked; None where it recorded none."""
+        checks = None if self.reward_info is None else self.reward_info.action_checks
+        return [check.action for check in checks] if checks else None
+
+
+class Party(msgspec.Struct):
+    """The agent, or the simulated user."""
+
+    implementation: str | None = None
+    llm: str | None = None
+
+
+class Environment(msgspec.Struct):
+    """The domain."""
+
+    domain_name: str | None = None
+
+
+class Info(msgspec.Struct):
+    """What all runs of the file share."""
+
+    git_commit: str | None = None
+    agent_info: Party | None = None
+    user_info: Party | None = None
+    environment_info: Environment | None = None
+
+
+class Context(msgspec.Struct):
+    """What decoding one element needs to know of the file."""
+
+    agent: Party = field(default_factory=Party)
+    user: Party = field(default_factory=Party)
+    version: str | None = None
+    domain: str | None = None
+    actions: dict[str, list[Action] | None] = {}
+    """The tasks' expected actions, by task id."""
+    joined: bool = True
+    """Do they agree with what was checked in every run?"""
+
+    def expected(self, run: Judged) -> list[Action] | None:
+        """Return the task's actions, or the run's own where task ids cannot be trusted."""
+        task_id = str(run.task_id)
+        if self.joined and task_id in self.actions:
+            return self.actions[task_id]
+        return run.checked()
+
+
+def compare_args(actions: list[Action] | None) -> dict[str, list[str]]:
+    """Return which arguments the benchmark compares, by action id, where it does not compare all.
+
+    Kept for people to see; a policy's rules decide what is compared here.
+    """
+    return {
+        str(position if action.action_id is None else action.action_id): action.compare_args
+        for position, action in enumerate(actions or ())
+        if action.compare_args is not None
+    }
+
+
+_decode_info = msgspec.json.Decoder(Info | None).decode
+_decode_task = msgspec.json.Decoder(TaskRecord).decode
+_decode_judged = msgspec.json.Decoder(Judged).decode
+
+
+def _info(source: Source) -> Info:
+    with source.open() as file:
+        data = member_of(file, "info")
+    try:
+        return (decoding(_decode_info, data) if data else None) or Info()
+    except RejectError:
+        return Info()
+
+
+def _readable(source: Source, member: str, decode: Callable[[bytes], T]) -> Iterator[T]:
+    """Yield the elements that decode; the others are refused in their turn, when they land."""
+    for piece in source.elements(member):
+        try:
+            yield decoding(decode, piece.data)
+        except RejectError:
+            continue
+
+
+def _keys(actions: list[Action] | None) -> list[tuple[str, str | None]]:
+    return [(a.name, expected_arguments(a.arguments).key_text) for a in actions or ()]
+
+
+def _contradicts(run: Judged, actions: dict[str, list[Action] | None]) -> bool:
+    checked = run.checked()
+    task_id = str(run.task_id)
+    return bool(checked) and task_id in actions and _keys(checked) != _keys(actions[task_id])
+
+
+def prepare(source: Source) -> Context:
+    """Read what the runs share, the tasks' actions, and whether task ids can be trusted."""
+    info = _info(source)
+    tasks = _readable(source, "tasks", _decode_task)
+    actions = {str(task.id): task.actions() for task in tasks}
+    runs = _readable(source, "simulations", _decode_judged)
+    return Context(
+        agent=info.agent_info or Party(),
+        user=info.user_info or Party(),
+        version=info.git_commit,
+        domain=None if info.environment_info is None else info.environment_info.domain_name,
+        actions=actions,
+        joined=not any(_contradicts(run, actions) for run in runs),
+    )

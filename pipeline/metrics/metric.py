@@ -1,0 +1,56 @@
+"""What trajtab knows of a metric: name, meaning, range, direction, formula, and how to compute it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import polars as pl
+
+NAMES = "_names"
+"""The suffix of the columns that compare tool names only."""
+
+LEVELS = ("", NAMES)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric, one name: the registry's entry, the column, the macro and the docs heading."""
+
+    name: str
+    family: Literal["ordered", "overlap", "path", "usage", "outcome"]
+    kind: Literal["fraction", "flag", "count", "amount"]
+    """fraction: in [0, 1]; flag: 0 or 1; count: whole numbers; amount: any number of a unit."""
+    better: Literal["higher", "lower", "neither"]
+    meaning: str
+    formula: str
+    null: str
+    """When it is null."""
+    value: pl.Expr
+    """Its value, over the columns of counts."""
+    rests_on: str = "the calls logged"
+    """The signal of the log that it rests on."""
+    micro: tuple[str, str] | None = None
+    """SQL of numerator and denominator over score columns, where pooling counts makes sense."""
+    reference: bool = False
+    """Does it need a reference (METRICS section 2)?"""
+    headline: bool = False
+    """Is it in the set tables show when none is named?"""
+    unit: str = ""
+
+    @property
+    def low(self) -> float | None:
+        """The least value it can take, or None."""
+        return None if self.kind == "amount" and self.unit == "" else 0.0
+
+    @property
+    def high(self) -> float | None:
+        """The greatest value it can take, or None."""
+        return 1.0 if self.kind in ("fraction", "flag") else None
+
+
+NULL_REFERENCE = (
+    "null without a reference, for a run whose status is error, and at argument level where "
+    "arguments the reference needs were not captured"
+)
