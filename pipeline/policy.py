@@ -1,14 +1,8 @@
-"""The policy: what makes two calls the same, and how far back a repeat counts. One TOML file.
+"""The policy: what makes two calls the same, and what counts as a good path. One TOML file.
 
-```toml
-[match]
-args = "exact"          # or "names"
-
-[backtracking]
-window = 8
-window_unit = "steps"   # or "calls"
-```
-A policy's hash names its scores, so that two policies live side by side in one lake.
+Every key has a default, and the default policy compares exactly: nothing is trimmed, folded or
+coerced unless a rule says so. A policy's hash names its scores, so that two policies live side by
+side in one lake and can be compared.
 """
 
 from __future__ import annotations
@@ -24,26 +18,148 @@ from xxhash import xxh3_128_hexdigest
 from pipeline.errors import InputError, SourceNotFoundError, UnknownNameError
 
 PRESET = "preset:"
+PRESETS = Path(__file__).parent / "presets"
+
+Mode = Literal["exact", "names", "actual_has_expected", "expected_has_actual"]
 
 
-class Match(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A table of the policy file; keys at their default do not enter the hash."""
+
+
+class Rule(_Section):
+    """`[[match.rule]]`: how the arguments of some tools are read before they are compared.
+
+    `tool` and `arg` are globs; `arg` may be a dotted path. The first matching rule of each kind
+    applies, on both sides, in the order of the fields here.
+    """
+
+    tool: str = "*"
+    arg: str = "*"
+    ignore: bool = False
+    default: Any = msgspec.UNSET
+    json: bool = False
+    strip: bool = False
+    case: Literal["lower"] | None = None
+    number: bool = False
+    date: bool = False
+    datetime: bool = False
+    round: int | None = None
+    unordered: bool = False
+    map: dict[str, Any] = {}
+    tolerance: float | int | None = None
+    pattern: Literal["regex"] | None = None
+
+
+KINDS = tuple(name for name in Rule.__struct_fields__ if name not in ("tool", "arg"))
+"""The kinds of rules, in the order they apply."""
+
+PAIRWISE = ("tolerance", "pattern")
+"""Kinds that compare two values instead of rewriting each: a relation, not an equality."""
+
+
+class Match(_Section):
     """`[match]`: when an actual call counts as an expected one."""
 
-    args: Literal["exact", "names"] = "exact"
+    args: Mode = "exact"
+    tools: dict[str, Mode] = {}
+    """Another mode for some tools, by glob; the first that fits applies."""
+    unit: Literal["run", "turn"] = "run"
+    parallel: Literal["ordered", "unordered"] = "ordered"
+    actors: list[str] = []
+    """Whose calls count, in every metric; empty: everyone's."""
+    compare_args: bool = False
+    """Compare only the arguments that a reference lists for comparison, where it lists any."""
+    rule: list[Rule] = []
 
 
-class Backtracking(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Errors(_Section):
+    """`[errors]`: what fails besides what the format itself calls an error."""
+
+    patterns: list[str] = []
+    empty_output: bool = False
+
+
+class Backtracking(_Section):
     """`[backtracking]`: when a call counts as a repeat."""
 
     window: int = 8
     window_unit: Literal["steps", "calls"] = "steps"
+    similarity: float | None = None
+    exempt: list[str] = []
+    progress_args: list[str] = []
+    retries: Literal["count", "exempt"] = "count"
+    abandon_patterns: list[str] = []
 
 
-class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Recovery(_Section):
+    """`[recovery]`: how soon after a failure a success counts."""
+
+    max_steps: int = 5
+
+
+class PathOptions(_Section):
+    """`[path]`: figures that cost more and are off unless asked for."""
+
+    output_used: bool = False
+
+
+class Composite(_Section):
+    """`[composite]`: the weights of the composite."""
+
+    length: float = 0.20
+    precision: float = 0.25
+    backtracking: float = 0.15
+    recovery: float = 0.15
+    tokens: float = 0.10
+    errors: float = 0.15
+
+
+class Invariants(_Section):
+    """`[invariants]`: what no run may do."""
+
+    forbidden_tools: list[str] = []
+    allowed_tools: list[str] = []
+    required_tools: list[str] = []
+    max_steps: int | None = None
+    max_calls: int | None = None
+    max_repeats: int | None = None
+    before: list[tuple[str, str]] = []
+
+
+class EndStateCheck(_Section):
+    """`[[end_state.check]]`: a query over the final state that returns offenders."""
+
+    name: str = ""
+    sql: str = ""
+
+
+class EndState(_Section):
+    """`[end_state]`: what the final state must satisfy beside the task's expected state."""
+
+    check: list[EndStateCheck] = []
+
+
+class UserMetric(_Section):
+    """`[[metric]]`: a metric of the user's own, as SQL over score and run columns."""
+
+    name: str = ""
+    sql: str = ""
+    direction: Literal["higher", "lower", "neither"] = "higher"
+
+
+class Policy(_Section):
     """A whole policy."""
 
     match: Match = Match()
+    errors: Errors = Errors()
     backtracking: Backtracking = Backtracking()
+    recovery: Recovery = Recovery()
+    path: PathOptions = PathOptions()
+    composite: Composite = Composite()
+    invariants: Invariants = Invariants()
+    end_state: EndState = EndState()
+    metric: list[UserMetric] = []
 
     @property
     def hash(self) -> str:
@@ -53,11 +169,27 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def title(self) -> str:
         """What every header says of the policy in use."""
-        back = self.backtracking
-        return f"args {self.match.args}, window {back.window} {back.window_unit} [{self.hash}]"
+        match = self.match
+        modes = [f"args {match.args}", *(f"{tool} {mode}" for tool, mode in match.tools.items())]
+        said = [", ".join(modes)]
+        if match.rule:
+            said.append(f"{len(match.rule)} rules")
+        if match.unit != "run":
+            said.append("by turn")
+        if match.parallel != "ordered":
+            said.append("parallel calls unordered")
+        if match.actors:
+            said.append(f"actors {', '.join(match.actors)}")
+        said.append(f"window {self.backtracking.window} {self.backtracking.window_unit}")
+        return f"{'; '.join(said)} [{self.hash}]"
 
 
 DEFAULT = Policy()
+
+
+def presets() -> list[str]:
+    """Return the names of the policies that ship with trajtab."""
+    return sorted({"default", *(path.stem for path in PRESETS.glob("*.toml"))})
 
 
 def load(named: str | None, where: str = "") -> Policy:
@@ -71,8 +203,12 @@ def load(named: str | None, where: str = "") -> Policy:
     if named is None or named == f"{PRESET}default":
         return DEFAULT
     if named.startswith(PRESET):
-        raise UnknownNameError.among("preset", named.removeprefix(PRESET), ["default"])
-    path = Path(named)
+        name = named.removeprefix(PRESET)
+        if name not in presets():
+            raise UnknownNameError.among("preset", name, presets())
+        path = PRESETS / f"{name}.toml"
+    else:
+        path = Path(named)
     if not path.is_file():
         raise SourceNotFoundError(f"{named}: no such policy file{where}")
     try:
@@ -83,15 +219,74 @@ def load(named: str | None, where: str = "") -> Policy:
 
 
 def parse(told: dict[str, Any], where: str) -> Policy:
-    """Turn the content of a policy file into a policy."""
+    """Turn the content of a policy file into a policy.
+
+    Raises:
+        UnknownNameError: a key nobody knows.
+        InputError: a value is outside what its key allows.
+    """
     _refuse_unknown(told, Policy, where, "")
     try:
         policy = msgspec.convert(told, Policy)
     except msgspec.ValidationError as error:
         raise InputError(f"{where}: {_plain(str(error))}") from error
-    if policy.backtracking.window < 1:
-        raise InputError(f"{where}: backtracking.window is {policy.backtracking.window}; at least 1 is needed")
+    for problem in _problems(policy):
+        raise InputError(f"{where}: {problem}")
     return policy
+
+
+def _problems(policy: Policy) -> list[str]:
+    back = policy.backtracking
+    found = []
+    if back.window < 1:
+        found.append(f"backtracking.window is {back.window}; at least 1 is needed")
+    if back.similarity is not None and not 0 < back.similarity <= 1:
+        found.append(f"backtracking.similarity is {back.similarity}; above 0, at most 1 is needed")
+    if policy.recovery.max_steps < 1:
+        found.append(f"recovery.max_steps is {policy.recovery.max_steps}; at least 1 is needed")
+    weights = msgspec.structs.astuple(policy.composite)
+    if min(weights) < 0 or not sum(weights):
+        found.append("composite: weights must not be negative, nor all be 0")
+    for key, patterns in (
+        ("errors.patterns", policy.errors.patterns),
+        ("backtracking.abandon_patterns", back.abandon_patterns),
+    ):
+        found += [f"{key}: {text!r} is no regular expression: {why}" for text, why in _bad_regex(patterns)]
+    found += [
+        f"match.rule {number}: says nothing; give it one of {', '.join(KINDS)}"
+        for number, rule in enumerate(policy.match.rule, 1)
+        if not any(rule_of_kind(rule, kind) for kind in KINDS)
+    ]
+    found += [
+        f"match.rule {number}: default needs one argument's name, not the pattern {rule.arg!r}"
+        for number, rule in enumerate(policy.match.rule, 1)
+        if rule.default is not msgspec.UNSET and any(mark in rule.arg for mark in "*?[")
+    ]
+    found += [f"metric {number}: needs a name and sql" for number, m in enumerate(policy.metric, 1) if not (m.name and m.sql)]
+    found += [
+        f"end_state.check {number}: needs a name and sql"
+        for number, check in enumerate(policy.end_state.check, 1)
+        if not (check.name and check.sql)
+    ]
+    return found
+
+
+def rule_of_kind(rule: Rule, kind: str) -> bool:
+    """Tell whether a rule says something of that kind."""
+    value = getattr(rule, kind)
+    if kind == "default":
+        return value is not msgspec.UNSET
+    return value is not None and value is not False and value != {}
+
+
+def _bad_regex(patterns: list[str]) -> list[tuple[str, str]]:
+    bad = []
+    for text in patterns:
+        try:
+            re.compile(text)
+        except re.error as error:
+            bad.append((text, str(error)))
+    return bad
 
 
 def _refuse_unknown(told: dict[str, Any], kind: type[msgspec.Struct], where: str, inside: str) -> None:
@@ -99,15 +294,12 @@ def _refuse_unknown(told: dict[str, Any], kind: type[msgspec.Struct], where: str
     for key, value in told.items():
         if key not in hints:
             raise UnknownNameError.among("key", inside + key, [inside + name for name in hints], f" in {where}")
-        below = hints[key]
-        if isinstance(value, dict) and isinstance(below, type) and issubclass(below, msgspec.Struct):
-            _refuse_unknown(value, below, where, f"{inside}{key}.")
+        for struct in (hints[key], *get_args(hints[key])):
+            if isinstance(struct, type) and issubclass(struct, msgspec.Struct):
+                for part in value if isinstance(value, list) else [value]:
+                    if isinstance(part, dict):
+                        _refuse_unknown(part, struct, where, f"{inside}{key}.")
 
 
 def _plain(message: str) -> str:
     return re.sub(r" - at `\$\.?(.*)`", r" at \1", message)
-
-
-def choices(kind: type[msgspec.Struct], key: str) -> tuple[str, ...]:
-    """Return what a key may be, for help texts."""
-    return get_args(get_type_hints(kind)[key])

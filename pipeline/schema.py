@@ -98,7 +98,7 @@ class Runs(Table):
     completed = Column(pl.Boolean, "did the agent finish by itself, by the source's own word")
     final_output = Column(pl.String, "the last answer's text")
     final_state = Column(pl.String, "JSON: the world's state after the run")
-    reference_set = Column(pl.String, "content hash of the run's own references; null: its task's count")
+    reference_set = Column(pl.String, "content hash of the run's own references; null: its task's count; none: neither")
     n_rows = Column(pl.UInt32, "its number of rows in steps: the offsets", nullable=False)
     source_path = Column(pl.String, "the file it came from", nullable=False)
     source_line = Column(pl.UInt32, "the line in it, from 1")

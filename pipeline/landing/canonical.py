@@ -65,7 +65,8 @@ def _finite(literal: str) -> float:
 
 _without_floats = msgspec.json.Decoder(float_hook=_no_float).decode
 _as_logged = msgspec.json.Decoder(float_hook=_finite).decode
-_by_value = msgspec.json.Decoder(float_hook=_exact).decode
+by_value = msgspec.json.Decoder(float_hook=_exact).decode
+"""Decode JSON with every integral double as the integer it equals."""
 
 
 def canonical_json(value: Any) -> str:
@@ -83,7 +84,7 @@ def _object(data: bytes, layers: int) -> Arguments | None:
         value = _without_floats(data)
         exact = value
     except (_FloatSeen, msgspec.ValidationError):
-        value, exact = _as_logged(data), _by_value(data)
+        value, exact = _as_logged(data), by_value(data)
     if isinstance(value, str) and layers:
         return _object(value.encode(), layers - 1)
     if not isinstance(value, dict):

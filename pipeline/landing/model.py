@@ -53,7 +53,11 @@ class Expected(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class References:
-    """The alternatives one record gives: each a list of expected calls (an empty one counts)."""
+    """The alternatives one record gives: each a list of expected calls (an empty one counts).
+
+    No alternative at all means: nothing is expected that is known, and the task's reference must
+    not be taken either.
+    """
 
     __slots__ = ("alternatives", "content")
 

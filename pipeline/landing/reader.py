@@ -139,10 +139,9 @@ def look(text: bytes, name: str = "", *, whole: bool = True) -> Head:
     if body[:1] == b"[" and not (several and _is_whole(first_line)):
         items = value if isinstance(value, list) else []
         return Head("array", *_two(items), text, name)
-    if body[:1] == b"{" and several and not _is_whole(first_line):
-        # A pretty-printed document, unless later lines are whole objects: then line 1 is damaged.
-        if not any(_is_whole(line) and line.lstrip()[:1] == b"{" for line in lines[1:]):
-            return Head("object", value, None, text, name)
+    # A damaged first line of many leaves the whole no prefix of one document.
+    if body[:1] == b"{" and several and value is not None and not _is_whole(first_line):
+        return Head("object", value, None, text, name)
     if body[:1] == b'"' and not several:
         return Head("string", value, None, text, name)
     records = [_partial(line) for line in lines]

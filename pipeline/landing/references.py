@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 Row = tuple[Any, ...]
 
+NO_REFERENCE = "none"
+"""The reference_set of a run that must not take its task's: the record's task id is not true."""
+
 _COLUMNS = Table.names()[1:]
 
 
@@ -27,8 +30,10 @@ class ReferenceBook:
 
     def add(self, references: References | None) -> str | None:
         """Enter the alternatives and return their content hash: the `reference_set`."""
-        if references is None or not references.alternatives:
+        if references is None:
             return None
+        if not references.alternatives:
+            return NO_REFERENCE
         name = references.content
         if name is None or name not in self._sets:
             rows = [

@@ -7,10 +7,16 @@ one-to-one matching.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import polars as pl
 
-from pipeline.metrics.metric import NULL_REFERENCE, Metric
+from pipeline.metrics.metric import NAMES, NULL_REFERENCE, Metric
+from pipeline.metrics.ordered import share_of_longer
 from pipeline.metrics.ratio import flag, ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def precision(tp: pl.Expr, n_expected: pl.Expr, n_calls: pl.Expr) -> pl.Expr:
@@ -74,76 +80,188 @@ def any_order_match(tp: pl.Expr, n_expected: pl.Expr) -> pl.Expr:
     return flag(tp == n_expected)
 
 
+def unordered_match(tp: pl.Expr, n_expected: pl.Expr, n_calls: pl.Expr) -> pl.Expr:
+    """Tell whether the calls are exactly the expected ones, in any order: `1 if tp = n = m`.
+
+    Returns:
+        Int8, 0 or 1, higher is better. Both empty: 1; one empty: 0; null for null inputs.
+
+    >>> frame = pl.DataFrame({"tp": [2, 2, 0], "n": [2, 2, 0], "m": [2, 3, 0]})
+    >>> frame.select(unordered_match(pl.col("tp"), pl.col("n"), pl.col("m"))).to_series().to_list()
+    [1, 0, 1]
+    """
+    return flag((tp == n_expected) & (tp == n_calls))
+
+
+def only_expected(tp: pl.Expr, n_calls: pl.Expr) -> pl.Expr:
+    """Tell whether nothing unexpected was called; missing calls are free: `1 if tp = m`.
+
+    Returns:
+        Int8, 0 or 1, higher is better. A empty: 1; E empty, A not: 0; null for null inputs.
+
+    >>> frame = pl.DataFrame({"tp": [1, 1, 0], "m": [1, 2, 0]})
+    >>> frame.select(only_expected(pl.col("tp"), pl.col("m"))).to_series().to_list()
+    [1, 0, 1]
+    """
+    return flag(tp == n_calls)
+
+
+def set_jaccard(n_common: pl.Expr, n_distinct_expected: pl.Expr, n_distinct: pl.Expr) -> pl.Expr:
+    """Return distinct shared calls per distinct call of either side: `|E ∩ A| / |E ∪ A|`.
+
+    Returns:
+        Float64 in [0, 1], higher is better. Both empty: 1; one empty: 0; null where equality is
+        only a relation.
+
+    >>> frame = pl.DataFrame({"common": [1, 0], "e": [2, 0], "a": [2, 0]})
+    >>> value = set_jaccard(pl.col("common"), pl.col("e"), pl.col("a"))
+    >>> frame.select(value).to_series().round(3).to_list()
+    [0.333, 1.0]
+    """
+    union = n_distinct_expected + n_distinct - n_common
+    return pl.when(union == 0).then(1.0).otherwise(ratio(n_common, union))
+
+
+def call_accuracy(full: pl.Expr, by_name: pl.Expr, n_expected: pl.Expr, n_calls: pl.Expr) -> pl.Expr:
+    """Return the credit of a pairing: 1 per full match, ½ where only the name matches.
+
+    `(full + by_name) / (2·max(n, m))`: every full match is a match by name too, so it is counted
+    in both. With tp and tp_names the pairing is the best one-to-one one; with position hits it is
+    the one by position.
+
+    Returns:
+        Float64 in [0, 1], higher is better. Both empty: 1; one empty: 0; null for null inputs.
+
+    >>> frame = pl.DataFrame({"full": [0], "named": [2], "n": [2], "m": [3]})
+    >>> value = call_accuracy(pl.col("full"), pl.col("named"), pl.col("n"), pl.col("m"))
+    >>> frame.select(value).to_series().round(4).to_list()
+    [0.3333]
+    """
+    return share_of_longer((full + by_name) / 2, n_expected, n_calls)
+
+
 def metrics(level: str) -> list[Metric]:
     """Return the family at one level: "" compares arguments too, "_names" tool names only."""
     n, m, tp = pl.col("n_expected"), pl.col("n_calls"), pl.col(f"tp{level}")
+    common = pl.col(f"n_common{level}")
+    of_e, of_a = pl.col(f"n_distinct_expected{level}"), pl.col(f"n_distinct{level}")
     what = "tool names" if level else "calls"
-    return [
-        Metric(
-            name=f"any_order_match{level}",
-            family="overlap",
-            kind="flag",
-            better="higher",
-            meaning=f"every expected one of the {what} happened, in any order; extras are free",
-            formula="1 if tp = n, else 0",
-            null=NULL_REFERENCE,
-            value=any_order_match(tp, n),
-            reference=True,
-        ),
-        Metric(
-            name=f"precision{level}",
-            family="overlap",
-            kind="fraction",
-            better="higher",
-            meaning=f"share of the actual {what} that were expected, with repetition",
-            formula="tp / m; m = 0: 1 if n = 0, else 0",
-            null=NULL_REFERENCE,
-            value=precision(tp, n, m),
-            micro=(f"tp{level}", "n_calls"),
-            reference=True,
+    no_set = "" if level else "; null where equality is only a relation"
+
+    def fraction(
+        name: str, meaning: str, formula: str, value: pl.Expr, micro: tuple[str, str] | None = None, null: str = "", *, headline: bool = False
+    ) -> Metric:
+        return Metric(
+            name=f"{name}{level}", family="overlap", kind="fraction", better="higher",
+            meaning=meaning, formula=formula, null=NULL_REFERENCE + null, value=value, micro=micro,
+            reference=True, headline=headline,
+        )  # fmt: skip
+
+    def truth(name: str, meaning: str, formula: str, value: pl.Expr) -> Metric:
+        return Metric(
+            name=f"{name}{level}", family="overlap", kind="flag", better="higher",
+            meaning=meaning, formula=formula, null=NULL_REFERENCE, value=value, reference=True,
+        )  # fmt: skip
+
+    def count(name: str, meaning: str, formula: str, value: pl.Expr) -> Metric:
+        return Metric(
+            name=f"{name}{level}", family="overlap", kind="count",
+            better="higher" if name == "tp" else "lower",
+            meaning=meaning, formula=formula, null=NULL_REFERENCE, value=value, reference=True,
+        )  # fmt: skip
+
+    found = [
+        fraction(
+            "precision",
+            f"share of the actual {what} that were expected, with repetition",
+            "tp / m; m = 0: 1 if n = 0, else 0",
+            precision(tp, n, m),
+            (f"tp{level}", "n_calls"),
             headline=True,
         ),
-        Metric(
-            name=f"recall{level}",
-            family="overlap",
-            kind="fraction",
-            better="higher",
-            meaning=f"share of the expected {what} that happened, with repetition",
-            formula="tp / n; 1 when n = 0",
-            null=NULL_REFERENCE,
-            value=recall(tp, n),
-            micro=(f"tp{level}", "n_expected"),
-            reference=True,
+        fraction(
+            "recall",
+            f"share of the expected {what} that happened, with repetition",
+            "tp / n; 1 when n = 0",
+            recall(tp, n),
+            (f"tp{level}", "n_expected"),
             headline=True,
         ),
-        Metric(
-            name=f"f1{level}",
-            family="overlap",
-            kind="fraction",
-            better="higher",
-            meaning=f"harmonic mean of precision and recall over {what}",
-            formula="2·tp / (n + m); 1 when n + m = 0",
-            null=NULL_REFERENCE,
-            value=f1(tp, n, m),
-            micro=(f"2 * tp{level}", "n_expected + n_calls"),
-            reference=True,
+        fraction(
+            "f1",
+            f"harmonic mean of precision and recall over {what}",
+            "2·tp / (n + m); 1 when n + m = 0",
+            f1(tp, n, m),
+            (f"2 * tp{level}", "n_expected + n_calls"),
             headline=True,
         ),
-        _count(f"tp{level}", "higher", f"matched {what}, with repetition", "Σ min(count in E, count in A)", tp),
-        _count(f"n_missing{level}", "lower", f"expected {what} that did not happen", "n − tp", n - tp),
-        _count(f"n_extra{level}", "lower", f"actual {what} that were not expected", "m − tp", m - tp),
+        truth(
+            "any_order_match",
+            f"every expected one of the {what} happened, in any order; extras are free",
+            "1 if tp = n, else 0",
+            any_order_match(tp, n),
+        ),
+        truth(
+            "unordered_match",
+            f"the {what} are exactly the expected ones, in any order",
+            "1 if tp = n = m, else 0",
+            unordered_match(tp, n, m),
+        ),
+        truth(
+            "only_expected",
+            f"none of the {what} was unexpected; missing ones are free",
+            "1 if tp = m, else 0",
+            only_expected(tp, m),
+        ),
+        fraction(
+            "set_precision",
+            f"share of the different actual {what} that were expected",
+            "|E ∩ A| / |A| over distinct calls",
+            precision(common, of_e, of_a),
+            null=no_set,
+        ),
+        fraction(
+            "set_recall",
+            f"share of the different expected {what} that happened",
+            "|E ∩ A| / |E| over distinct calls",
+            recall(common, of_e),
+            null=no_set,
+        ),
+        fraction(
+            "set_f1",
+            f"harmonic mean of set_precision and set_recall over {what}",
+            "2·|E ∩ A| / (|E| + |A|) over distinct calls",
+            f1(common, of_e, of_a),
+            null=no_set,
+        ),
+        fraction(
+            "set_jaccard",
+            f"different {what} shared, per different one of either side",
+            "|E ∩ A| / |E ∪ A| over distinct calls",
+            set_jaccard(common, of_e, of_a),
+            null=no_set,
+        ),
+        count("tp", f"matched {what}, with repetition", "Σ min(count in E, count in A)", tp),
+        count("n_missing", f"expected {what} that did not happen", "n − tp", n - tp),
+        count("n_extra", f"actual {what} that were not expected", "m − tp", m - tp),
     ]
+    return found if level else found + _credits(fraction)
 
 
-def _count(name: str, better: str, meaning: str, formula: str, value: pl.Expr) -> Metric:
-    return Metric(
-        name=name,
-        family="overlap",
-        kind="count",
-        better="higher" if better == "higher" else "lower",
-        meaning=meaning,
-        formula=formula,
-        null=NULL_REFERENCE,
-        value=value,
-        reference=True,
-    )
+def _credits(fraction: Callable[..., Metric]) -> list[Metric]:
+    n, m = pl.col("n_expected"), pl.col("n_calls")
+    formula = "(full matches + matches by name) / (2·max(n, m))"
+    return [
+        fraction(
+            "call_accuracy",
+            "best one-to-one pairing: 1 per equal call, ½ where only the tool is the same",
+            f"{formula} = (tp + tp_names) / (2·max(n, m))",
+            call_accuracy(pl.col("tp"), pl.col(f"tp{NAMES}"), n, m),
+        ),
+        fraction(
+            "call_accuracy_position",
+            "pairing by position: 1 per equal call, ½ where only the tool is the same",
+            formula,
+            call_accuracy(pl.col("position_hits"), pl.col(f"position_hits{NAMES}"), n, m),
+        ),
+    ]

@@ -105,13 +105,10 @@ def _by_arguments(frame: pl.DataFrame, pairs: Pairs, expected: Expected) -> pl.D
     loose = frame["relation"]
     if not loose.any():
         return counted
-    some = Pairs(
-        pairs.frame.filter(loose),
-        pairs.calls.filter(loose.gather(pairs.calls["pair"])),
-    )
+    some = Pairs(pairs.frame.filter(loose), pairs.calls.filter(loose.gather(pairs.calls["pair"])))
     related = relations.counts(some, expected.calls).with_columns(some.frame["pair"])
-    index = pl.int_range(counted.height, dtype=some.frame["pair"].dtype, eager=True).alias("pair")
-    return counted.with_columns(index).update(related, on="pair", maintain_order="left").drop("pair")
+    strict = counted.with_columns(pairs.frame["pair"]).filter(~loose)
+    return pl.concat([strict, related], how="diagonal").sort("pair").drop("pair")
 
 
 def _not_captured(pairs: Pairs, expected: Expected, policy: Policy) -> pl.Series:

@@ -15,12 +15,8 @@ from typing import NamedTuple
 import polars as pl
 
 from pipeline.errors import InputError
-from pipeline.scoring.segments import totals
-
-ORDINAL = 1 << 20
-"""Room for the position in a run, and for the distinct keys of a reference."""
-
-WIDE = pl.UInt64
+from pipeline.scoring.segments import lists, totals
+from pipeline.scoring.subsequence import BITS, ORDINAL, POWERS, WIDE, longest, walk
 
 
 class Pairs(NamedTuple):
@@ -34,17 +30,59 @@ class Pairs(NamedTuple):
     calls: pl.DataFrame
 
 
+COUNTS = (
+    "position_hits", "prefix", "tp", "walked", "lcs_length", "n_common", "n_distinct_expected", "n_distinct",
+)  # fmt: skip
+"""What matching counts for each pair, before anything is divided."""
+
+
 def counts(pairs: Pairs, expected: pl.DataFrame, key: str) -> pl.DataFrame:
-    """Return position_hits, tp and walked of every pair, comparing by the column `key`."""
+    """Return COUNTS for every pair, comparing calls by the column `key`."""
     _check_room(pairs)
-    hits = _position_hits(pairs, expected[key], key)
-    matched, wanted = _matched(pairs, expected, key)
+    hits, prefix = _by_position(pairs, expected[key], key)
+    slots = _slots(expected, key)
+    matched = pairs.calls.select("pair", "ref", "ordinal", key).join(
+        slots, on=["ref", key], maintain_order="left"
+    )
+    wanted = expected.select("ref", key).join(
+        slots, on=["ref", key], how="left", maintain_order="left", nulls_equal=True
+    )["slot"]
+    packed = matched.select(
+        (
+            (pl.col("pair").cast(WIDE) * ORDINAL + pl.col("slot")) * ORDINAL
+            + pl.col("ordinal").cast(WIDE)
+        ).alias("packed"),
+        "times",
+    ).sort("packed")
+    tp, common = _multiset(packed, pairs.frame.height)
+    per_ref = slots.group_by("ref").len()
     return pl.DataFrame(
         {
             "position_hits": hits,
-            "tp": _multiset(matched, pairs.frame.height),
-            "walked": _walk(pairs.frame, matched["packed"], wanted),
+            "prefix": prefix,
+            "tp": tp,
+            "walked": walk(pairs.frame, packed["packed"], wanted),
+            "lcs_length": longest(pairs.frame, matched, slots),
+            "n_common": common,
+            "n_distinct_expected": pairs.frame.join(
+                per_ref, on="ref", how="left", maintain_order="left"
+            )["len"].fill_null(0),
+            "n_distinct": lists(pairs.calls[key], pairs.frame["n_calls"]).list.n_unique(),
         }
+    ).cast(pl.Int64)
+
+
+def _slots(expected: pl.DataFrame, key: str) -> pl.DataFrame:
+    """Number the distinct keys of each alternative; `bits` is meant for those of <= 64 calls."""
+    return (
+        expected.select("ref", key, "position")
+        .group_by("ref", key, maintain_order=True)
+        .agg(
+            pl.len().cast(pl.Int64).alias("times"),
+            pl.col("position").alias("places"),
+            pl.lit(POWERS).gather(pl.col("position").clip(upper_bound=BITS - 1)).sum().alias("bits"),
+        )
+        .with_columns(pl.int_range(pl.len(), dtype=WIDE).over("ref").alias("slot"))
     )
 
 
@@ -54,89 +92,57 @@ def _check_room(pairs: Pairs) -> None:
         raise InputError(f"a run or reference has {longest} calls; at most {ORDINAL - 2} can be scored")
 
 
-def _position_hits(pairs: Pairs, expected_keys: pl.Series, key: str) -> pl.Series:
-    """Count positions where actual and expected keys are equal."""
-    n_calls = pairs.frame["n_calls"]
+def _by_position(
+    pairs: Pairs, expected_keys: pl.Series, key: str
+) -> tuple[pl.Series, pl.Series]:
+    """Count positions where both keys are equal, and those before the first that are not."""
+    frame, calls = pairs.frame, pairs.calls
+    n_calls = frame["n_calls"]
     if not expected_keys.len():
-        return pl.zeros(pairs.frame.height, dtype=pl.Int64, eager=True)
-    facing = pairs.calls.select(
+        nothing = pl.zeros(frame.height, dtype=pl.Int64, eager=True)
+        return nothing, nothing
+    facing = calls.select(
+        "pair",
         "ordinal",
         key,
-        pl.Series("n", pairs.frame["n_expected"].gather(pairs.calls["pair"])),
-        pl.Series("first", pairs.frame["first"].gather(pairs.calls["pair"])),
-    ).with_columns(
-        pl.when(pl.col("ordinal") < pl.col("n")).then(pl.col("first") + pl.col("ordinal")).alias("at")
+        frame["n_expected"].gather(calls["pair"]).alias("n"),
+        frame["first"].gather(calls["pair"]).alias("first"),
     )
-    there = expected_keys.gather(facing["at"].fill_null(0))
-    equal = (facing[key] == there) & facing["at"].is_not_null()
-    return totals(equal, n_calls)
+    inside = pl.col("ordinal") < pl.col("n")
+    at = facing.select(pl.when(inside).then(pl.col("first") + pl.col("ordinal"))).to_series()
+    there = expected_keys.gather(at.fill_null(0))
+    equal = ((facing[key] == there) & at.is_not_null()).fill_null(value=False)
+    breaks = facing.filter(~equal)
+    index = breaks["pair"].search_sorted(frame["pair"].cast(breaks["pair"].dtype), side="left")
+    found = pl.DataFrame({"at": index.cast(pl.Int64), "pair": frame["pair"], "m": n_calls})
+    if breaks.height:
+        place = found["at"].clip(upper_bound=breaks.height - 1)
+        found = found.with_columns(
+            breaks["pair"].gather(place).alias("owner"), breaks["ordinal"].gather(place).alias("stop")
+        )
+        broken = (pl.col("at") < breaks.height) & (pl.col("owner") == pl.col("pair"))
+        prefix = found.select(pl.when(broken).then("stop").otherwise("m")).to_series()
+    else:
+        prefix = n_calls
+    return totals(equal, n_calls), prefix
 
 
-def _matched(pairs: Pairs, expected: pl.DataFrame, key: str) -> tuple[pl.DataFrame, pl.Series]:
-    """Return the packed matched calls, sorted, and each expected call's distinct-key number."""
-    distinct = (
-        expected.select("ref", key)
-        .group_by("ref", key, maintain_order=True)
-        .agg(pl.len().cast(pl.Int64).alias("times"))
-        .with_columns(pl.int_range(pl.len(), dtype=WIDE).over("ref").alias("slot"))
-    )
-    wanted = expected.select("ref", key).join(
-        distinct, on=["ref", key], how="left", maintain_order="left", nulls_equal=True
-    )["slot"]
-    found = pairs.calls.join(distinct, on=["ref", key], maintain_order="left")
-    packed = found.select(
-        (
-            (pl.col("pair").cast(WIDE) * ORDINAL + pl.col("slot")) * ORDINAL + pl.col("ordinal").cast(WIDE)
-        ).alias("packed"),
-        "times",
-    ).sort("packed")
-    return packed, wanted
-
-
-def _multiset(matched: pl.DataFrame, n_pairs: int) -> pl.Series:
-    """Count, per pair, the matched calls up to as many of a key as are expected."""
+def _multiset(packed: pl.DataFrame, n_pairs: int) -> tuple[pl.Series, pl.Series]:
+    """Count, per pair, matched calls up to as many of a key as are expected, and shared keys."""
     group = pl.col("packed") // ORDINAL
     place = pl.int_range(pl.len(), dtype=pl.Int64)
-    begins = pl.when(group != group.shift()).then(place).forward_fill().fill_null(0)
-    counted = matched.select(
-        (pl.col("packed") // (ORDINAL * ORDINAL)).alias("pair"), (place - begins < pl.col("times")).alias("hit")
-    ).filter("hit")["pair"]
-    each = pl.int_range(n_pairs, dtype=WIDE, eager=True)
-    upto = counted.search_sorted(each, side="right").cast(pl.Int64)
-    return upto - counted.search_sorted(each, side="left").cast(pl.Int64)
-
-
-def _walk(frame: pl.DataFrame, packed: pl.Series, wanted: pl.Series) -> pl.Series:
-    """Walk all pairs at once: one round per expected position, over those still walking."""
-    walking = frame.select(
-        pl.col("pair").cast(WIDE), "n_expected", "first", pl.lit(0, dtype=WIDE).alias("after")
+    begins = pl.when((group != group.shift()).fill_null(value=True)).then(place).forward_fill()
+    marked = packed.select(
+        (pl.col("packed") // (ORDINAL * ORDINAL)).alias("pair"),
+        (place - begins).alias("rank"),
+        "times",
     )
-    stopped = []
-    step = 0
-    while walking.height:
-        done = walking["n_expected"] <= step
-        stopped.append(walking.filter(done).select("pair", pl.lit(step, dtype=pl.Int64).alias("walked")))
-        walking = walking.filter(~done)
-        if not walking.height:
-            break
-        found = _next_match(walking, packed, wanted, step)
-        met = found.is_not_null()
-        stopped.append(walking.filter(~met).select("pair", pl.lit(step, dtype=pl.Int64).alias("walked")))
-        walking = walking.with_columns((found + 1).alias("after")).filter(met)
-        step += 1
-    if not stopped:
-        return pl.Series("walked", [], dtype=pl.Int64)
-    return pl.concat(stopped).sort("pair")["walked"]
+    tp = _occurrences(marked.filter(pl.col("rank") < pl.col("times"))["pair"], n_pairs)
+    return tp, _occurrences(marked.filter(pl.col("rank") == 0)["pair"], n_pairs)
 
 
-def _next_match(walking: pl.DataFrame, packed: pl.Series, wanted: pl.Series, step: int) -> pl.Series:
-    """Return where in the run the next wanted call stands at or after `after`; null: nowhere."""
-    if not packed.len():
-        return pl.Series([None] * walking.height, dtype=WIDE)
-    slot = wanted.gather(walking["first"] + step)
-    group = walking["pair"] * ORDINAL + slot
-    target = group * ORDINAL + walking["after"]
-    place = packed.search_sorted(target, side="left").cast(pl.Int64)
-    there = packed.gather(place.clip(upper_bound=packed.len() - 1))
-    fits = (place < packed.len()) & (there // ORDINAL == group)
-    return pl.DataFrame({"there": there % ORDINAL, "fits": fits}).select(pl.when("fits").then("there")).to_series()
+def _occurrences(ordered: pl.Series, n_pairs: int) -> pl.Series:
+    """Count how often each number below `n_pairs` occurs in a sorted column."""
+    each = pl.int_range(n_pairs, dtype=ordered.dtype, eager=True)
+    upto = ordered.search_sorted(each, side="right").cast(pl.Int64)
+    return upto - ordered.search_sorted(each, side="left").cast(pl.Int64)

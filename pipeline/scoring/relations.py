@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from pipeline.scoring.subsequence import length_of_lcs
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -18,15 +20,17 @@ if TYPE_CHECKING:
 
 
 class Matches(NamedTuple):
-    """The counts of one pair."""
+    """The counts of one pair; the set counts stay null: distinct calls need an equivalence."""
 
     position_hits: int
+    prefix: int
     tp: int
     walked: int
+    lcs_length: int
 
 
 def counts(pairs: Pairs, expected: pl.DataFrame) -> pl.DataFrame:
-    """Return position_hits, tp and walked of every pair, any-argument calls included."""
+    """Return the counts of every pair, any-argument calls included."""
     sequences = pairs.calls.group_by("pair", maintain_order=True).agg("call_key", "name_key")
     rows = pairs.frame.select("pair", "ref").join(sequences, on="pair", how="left", maintain_order="left")
     distinct = rows.group_by("ref", "call_key", "name_key", maintain_order=True).agg("pair")
@@ -57,11 +61,17 @@ def match(
         sum(1 << i for i, (key, name, status) in enumerate(expected) if _fits(key, name, status, call))
         for call in actual
     ]
-    hits = sum(mask >> i & 1 for i, mask in enumerate(masks))
+    hits = [mask >> i & 1 for i, mask in enumerate(masks)]
     walked = 0
     for mask in masks:
         walked += mask >> walked & 1
-    return Matches(hits, maximum_matching(masks), walked)
+    return Matches(
+        position_hits=sum(hits),
+        prefix=(hits + [0]).index(0),
+        tp=maximum_matching(masks),
+        walked=walked,
+        lcs_length=length_of_lcs(masks),
+    )
 
 
 def _fits(key: int | None, name: int, status: str, call: tuple[int | None, int]) -> bool:

@@ -134,8 +134,15 @@ def _add_turn(transcript: Transcript, invocation: Invocation, turn: int) -> None
     transcript.answer(answer(invocation), turn, **tokens)
 
 
+def _root(actual: list[Invocation | None]) -> str | None:
+    """Return the author of the first event: the agent the others work for."""
+    data = (turn.intermediate_data for turn in actual if turn is not None)
+    events = (event for found in data if found for event in found.invocation_events or ())
+    return next((event.author for event in events if event.author not in {None, "user"}), None)
+
+
 def _steps(actual: list[Invocation | None]) -> list[Step]:
-    transcript = Transcript()
+    transcript = Transcript(_root(actual))
     for turn, invocation in enumerate(actual):
         if invocation is not None:
             _add_turn(transcript, invocation, turn)
@@ -171,14 +178,13 @@ def _run(case: CaseResult, result: SetResult, tally: _Tally, occurrence: int) ->
     began = happened[0].creation_timestamp if happened else None
     unique = is_unique(case.session_id) and tally.sessions[case.session_id] == 1
     steps = _steps(case.actual())
-    # One run alone is no trial: other files hold other runs of the same case.
-    numbered = case.run_id - 1 if case.run_id else occurrence
     return Run(
         steps=steps,
         run_id=case.session_id if unique else None,
         source_id=None if unique else case.session_id or case.eval_id,
         task_id=case.eval_id,
-        trial=numbered if tally.cases[case.eval_id] > 1 else None,
+        # One run alone is no trial: other files hold other runs of the same case.
+        trial=occurrence if tally.cases[case.eval_id] > 1 else None,
         suite=case.eval_set_id or result.eval_set_id,
         agent=_agent(case, result),
         labels=_labels(case, result),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
@@ -63,8 +64,8 @@ class Trajectory(msgspec.Struct, forbid_unknown_fields=True):
     """One recorded run."""
 
     steps: list[Recorded]
-    trajectory_id: str | None = None
-    task_id: str | None = None
+    trajectory_id: str | int | None = None
+    task_id: str | int | None = None
     task_description: str | None = None
     final_output: Any = None
     completed: bool | None = None
@@ -94,9 +95,9 @@ def _text_of_error(error: Any) -> Any:
     return None if not error or error is True else error
 
 
-def _call(recorded: Recorded, number: int) -> Step:
+def _call(recorded: Recorded) -> Step:
     if recorded.tool_name is None:
-        raise RejectError("missing_field", f"step {number} is a tool_call without a tool name")
+        raise RejectError("missing_field", "a tool_call names no tool")
     return Step(
         "tool_call",
         tool_name=recorded.tool_name,
@@ -127,18 +128,20 @@ def _measured(step: Step, recorded: Recorded) -> Step:
     return step
 
 
-def _observed(recorded: Recorded, waiting: list[Step]) -> Step | None:
-    """Give an observation to the first call that waits for one; without one it is a message."""
-    unsaid = recorded.observation is None
-    seen = recorded.action_content if unsaid else recorded.observation
-    if not waiting:
+def _seen(recorded: Recorded) -> Any:
+    return recorded.action_content if recorded.observation is None else recorded.observation
+
+
+def _observed(recorded: Recorded, call: Step | None) -> list[Step]:
+    """Give an observation to its call; without one it is a message."""
+    if call is None:
         labels = _labels(recorded, orphan_result=True)
-        return _measured(Step("message", content=seen, actor="tool", labels=labels), recorded)
-    call = waiting.pop(0)
-    call.output = seen
+        message = Step("message", content=_seen(recorded), actor="tool", labels=labels)
+        return [_measured(message, recorded)]
+    call.output = _seen(recorded)
     call.is_error = call.is_error or bool(recorded.error)
     call.error = call.error or _text_of_error(recorded.error)
-    return None
+    return []
 
 
 def _first(one: Any, other: Any) -> Any:
@@ -176,33 +179,41 @@ def _said(recorded: Recorded, before: list[Step], answer: Any) -> Step:
 def _steps(records: Iterable[Recorded], answer: Any = None) -> list[Step]:
     steps: list[Step] = []
     waiting: list[Step] = []  # calls of the last response that show no result yet
-    for number, recorded in enumerate(records):
-        if recorded.step_type == "observation":
-            step = _observed(recorded, waiting)
-        elif recorded.step_type == "tool_call":
-            step = _measured(_call(recorded, number), recorded)
-            if recorded.observation is None:
-                waiting.append(step)
-        else:
+    for observed, group in groupby(records, lambda recorded: recorded.step_type == "observation"):
+        if observed:
+            seen = list(group)
+            # Of the calls before, the last ones: each logs its result, or they all do together.
+            for recorded, call in zip_longest(seen, waiting[-len(seen) :]):
+                steps += _observed(recorded, call)
             waiting.clear()
-            step = _said(recorded, steps, answer)
-        if step is not None:
-            steps.append(step)
+            continue
+        for recorded in group:
+            if recorded.step_type == "tool_call":
+                steps.append(_measured(_call(recorded), recorded))
+                waiting += steps[-1:] if recorded.observation is None else []
+            else:
+                steps.append(_said(recorded, steps, answer))
+                waiting.clear()
     return steps
+
+
+def _name(value: str | int | None) -> str | None:
+    return None if value is None else str(value)
 
 
 def _trajectory(data: bytes) -> Iterator[Run | Task]:
     record = decoding(_decode, data)
     labels = dict(record.labels or {})
-    if record.task_id is not None and record.task_description is not None:
-        yield Task(task_id=record.task_id, suite=record.suite, prompt=record.task_description)
+    task_id = _name(record.task_id)
+    if task_id is not None and record.task_description is not None:
+        yield Task(task_id=task_id, suite=record.suite, prompt=record.task_description)
     elif record.task_description is not None:
         labels["task_description"] = record.task_description
     steps = _steps(record.steps, record.final_output)
     yield Run(
         steps=steps,
-        run_id=record.trajectory_id,
-        task_id=record.task_id,
+        run_id=_name(record.trajectory_id),
+        task_id=task_id,
         trial=trial_number(record.trial),
         suite=record.suite,
         agent=record.agent,

@@ -1,0 +1,128 @@
+"""What is not as it should be in a lake: each check is a query that returns offenders.
+
+A check is one file of `sql/checks/` over the views of the workbench, and says in its header how
+severe an offender is. No row means all is well.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import closing
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+from pipeline import queries
+from pipeline.current import current, policy_of
+from pipeline.lake import run_key_base
+from pipeline.tables.result import Result
+from pipeline.workbench import opened, select, session
+
+if TYPE_CHECKING:
+    import os
+
+    from pipeline.current import Current
+    from pipeline.lake import Folder, Lake
+
+FOLDER = "checks"
+SEVERITIES = ("error", "warning", "info")
+SEVERITY = pl.Enum(SEVERITIES)
+NO_OFFENDER = pl.DataFrame(
+    schema={"check": pl.String, "severity": SEVERITY, "subject": pl.String, "detail": pl.String}
+)
+
+_SEVERITY = re.compile(r"^-- Severity +(\w+)$", re.MULTILINE)
+
+
+class Check(NamedTuple):
+    """One check: its name, how severe its offenders are, what it means, and its query."""
+
+    name: str
+    severity: str
+    meaning: str
+    query: str
+
+
+def checks() -> list[Check]:
+    """Return all checks, by severity and name.
+
+    >>> [check.name for check in checks() if check.severity == "error"][:2]
+    ['missing_references', 'negative_durations']
+    """
+    found = map(_read, queries.names(FOLDER))
+    return sorted(found, key=lambda check: (SEVERITIES.index(check.severity), check.name))
+
+
+def check(lake: Lake | str | os.PathLike[str], *, policy: str | None = None) -> Result:
+    """Return the offenders of every check: check, severity, subject, detail; ordered by these."""
+    lake = opened(lake)
+    rules = policy_of(lake, policy)
+    every = checks()
+    extra = {"batches": _batches(lake, current(lake, rules)), "replacements": _replacements(lake)}
+    with closing(session(lake, rules, extra, confined=False)) as con:
+        parts = [_offenders(one, select(con, one.query)) for one in every]
+    rows = pl.concat([NO_OFFENDER, *parts])
+    return Result("check", rows, [f"{len(every)} checks, {rows.height} offenders"])
+
+
+def failed(result: Result) -> bool:
+    """Tell whether an offender is an error."""
+    return bool((result.rows["severity"] == "error").any())
+
+
+def _read(name: str) -> Check:
+    text = queries.read(name)
+    severity = _SEVERITY.search(text)
+    if severity is None or severity[1] not in SEVERITIES:
+        raise ValueError(f"{name}: its header names no severity of {', '.join(SEVERITIES)}")
+    meaning = text.splitlines()[0].removeprefix("-- ")
+    return Check(name.removeprefix(f"{FOLDER}/"), severity[1], meaning, text)
+
+
+def _offenders(one: Check, found: pl.DataFrame) -> pl.DataFrame:
+    return found.sort("subject", "detail").select(
+        pl.lit(one.name).alias("check"),
+        pl.lit(one.severity).cast(SEVERITY).alias("severity"),
+        pl.col("subject").cast(pl.String),
+        pl.col("detail").cast(pl.String),
+    )
+
+
+def _batches(lake: Lake, state: Current) -> pl.DataFrame:
+    """Return what the manifests say, one row per batch."""
+    unscored = {batch.name for batch in state.unscored}
+    schema = {
+        "batch": pl.String, "sources": pl.String, "n_runs": pl.Int64, "n_tasks": pl.Int64,
+        "duplicates": pl.Int64, "scored": pl.Boolean,
+    }  # fmt: skip
+    rows = [
+        (
+            batch.name,
+            _sources(batch),
+            batch.rows("runs"),
+            batch.manifest["tasks"],
+            batch.manifest["duplicates"],
+            batch.name not in unscored,
+        )
+        for batch in lake.batches()
+    ]
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _sources(batch: Folder) -> str:
+    """Name a batch's files: the first, and how many more."""
+    paths = [source["path"] for source in batch.manifest["sources"]]
+    return (
+        paths[0] + (f" and {len(paths) - 1} more files" if len(paths) > 1 else "")
+        if paths
+        else "no file"
+    )
+
+
+def _replacements(lake: Lake) -> pl.DataFrame:
+    rows = [
+        (run_key_base(name) + row, batch.name)
+        for batch in lake.batches()
+        for name, row in batch.manifest["replaces"]
+    ]
+    return pl.DataFrame(rows, schema={"run_key": pl.UInt64, "replaced_by": pl.String}, orient="row")

@@ -1,0 +1,30 @@
+"""The command line: one command per file, loaded when it is called."""
+
+from __future__ import annotations
+
+import click
+
+from pipeline.cli.group import LazyGroup
+from pipeline.cli.session import Session, version_option
+
+__all__ = ["main"]
+
+
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@version_option
+@click.option("--config", metavar="FILE", help="Defaults for every option, TOML.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.pass_context
+def main(ctx: click.Context, config: str | None, *, debug: bool) -> None:
+    """Agent trajectories in, tables out.
+
+    Exit codes: 0 fine, 1 gate failed, 2 usage or input error, 3 cannot be judged.
+    """
+    session = ctx.ensure_object(Session)
+    session.config, session.debug = config, debug
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())

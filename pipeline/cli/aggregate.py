@@ -1,0 +1,44 @@
+"""`trajtab aggregate`: means and intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipeline.cli.command import command as declare
+from pipeline.cli.options import (
+    Outputs,
+    by_option,
+    lake_argument,
+    metric_option,
+    output_options,
+    policy_option,
+    where_option,
+)
+from pipeline.cli.output import emit
+from pipeline.tables.aggregate import aggregate
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@declare("aggregate", example="trajtab aggregate lake --by agent_version --metric f1,in_order")
+@lake_argument
+@by_option
+@metric_option
+@where_option
+@policy_option
+@output_options
+def command(
+    *,
+    lake: Path,
+    by: tuple[str, ...],
+    metric: tuple[str, ...] | None,
+    where: str | None,
+    policy: str | None,
+    outputs: Outputs,
+) -> None:
+    """Show means and intervals per group and metric.
+
+    Every row says how many runs were total, scored, null and errored.
+    """
+    emit(aggregate(lake, by=by, metrics=metric, where=where, policy=policy), outputs)

@@ -1,0 +1,34 @@
+"""`trajtab check`: what is not as it should be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from pipeline.checks import check, failed
+from pipeline.cli.command import command as declare
+from pipeline.cli.options import Outputs, lake_argument, output_options, policy_option
+from pipeline.cli.output import emit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ERRORS_FOUND = 1
+
+
+@declare("check", example="trajtab check lake\ntrajtab check lake --format json")
+@lake_argument
+@policy_option
+@output_options
+@click.pass_context
+def command(ctx: click.Context, lake: Path, policy: str | None, outputs: Outputs) -> None:
+    """List what is not as it should be.
+
+    One row per offender: errors first, then warnings, then what is good to know (runs that a
+    later landing replaced, ids that several agents use). Exit 1 when there is an error.
+    """
+    result = check(lake, policy=policy)
+    emit(result, outputs)
+    if failed(result):
+        ctx.exit(ERRORS_FOUND)

@@ -1,0 +1,131 @@
+"""Defaults for options, from `--config FILE` or `[tool.trajtab]` of ./pyproject.toml.
+
+```toml
+[tool.trajtab]          # options that several commands share
+lake = "lake"
+format = "md"
+
+[tool.trajtab.land]     # options of one command
+set = ["team=search"]
+```
+Keys are option names without the dashes. What is typed wins.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from pipeline.cli.group import COMMANDS
+from pipeline.cli.session import Session
+from pipeline.errors import InputError, SourceNotFoundError, UnknownNameError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+PROJECT = Path("pyproject.toml")
+SHARED = ("by", "debug", "format", "lake", "metric", "output", "policy", "where")
+"""The keys that stand above all commands; one that a command does not have does not touch it."""
+
+NO_KEYS = ("config", "help")
+
+
+class Config(NamedTuple):
+    """What a file says, and how to name the place."""
+
+    told: dict[str, Any]
+    where: str
+
+
+def use(ctx: click.Context, _param: click.Parameter, named: str | None) -> None:
+    """Give a command its defaults: click calls this before it looks at other options."""
+    if ctx.resilient_parsing:
+        return
+    session = ctx.ensure_object(Session)
+    config = load(named if named is not None else session.config)
+    check(config, ctx)
+    ctx.default_map = defaults(config, ctx.command)
+    session.defaults_from = config.where
+    session.configured_format = ctx.default_map.get("format")
+
+
+def load(named: str | None) -> Config:
+    """Read the file named, else what ./pyproject.toml says of trajtab, if anything.
+
+    A file may hold the keys at its top or under `[tool.trajtab]`.
+
+    Raises:
+        SourceNotFoundError: there is no such file.
+        InputError: it is no TOML, or its trajtab part is no table.
+    """
+    path = PROJECT if named is None else Path(named)
+    if not path.is_file():
+        if named is None:
+            return Config({}, "")
+        raise SourceNotFoundError(f"{named}: no such configuration file")
+    try:
+        told = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: no TOML: {error}") from error
+    top = {} if path.name == PROJECT.name else told
+    found = told.get("tool", {}).get("trajtab", top)
+    if not isinstance(found, dict):
+        raise InputError(f"{path}: tool.trajtab is {found!r}; a table of options was expected")
+    return Config(found, str(path))
+
+
+def check(config: Config, ctx: click.Context) -> None:
+    """Refuse every key nobody knows, those of other commands too.
+
+    Raises:
+        UnknownNameError: a key is no option's, or a table no command's.
+        InputError: a command's name holds a value instead of a table of options.
+    """
+    for key, value in config.told.items():
+        if key not in COMMANDS:
+            _refuse_unknown(key, [*SHARED, *COMMANDS], config)
+        elif not isinstance(value, dict):
+            raise InputError(f"{config.where}: {key} is {value!r}; a table of options was expected")
+        else:
+            for below in value:
+                _refuse_unknown(below, _keys(_command(key, ctx)), config, f"{key}.")
+
+
+def defaults(config: Config, command: click.Command) -> dict[str, Any]:
+    """Return click's defaults for one command, by parameter name."""
+    told = {**config.told, **config.told.get(command.name or "", {})}
+    return {
+        str(param.name): _value(param, told[key])
+        for key, param in _keys(command).items()
+        if key in told
+    }
+
+
+def _command(name: str, ctx: click.Context) -> click.Command:
+    group = ctx.find_root().command
+    found = group.get_command(ctx, name) if isinstance(group, click.Group) else None
+    return found or ctx.command
+
+
+def _keys(command: click.Command) -> dict[str, click.Parameter]:
+    """Return a command's parameters by the key that sets them: the long option, or the argument."""
+    named = {max(param.opts, key=len).lstrip("-").lower(): param for param in command.params}
+    return {key: param for key, param in named.items() if key not in NO_KEYS}
+
+
+def _refuse_unknown(key: str, known: Iterable[str], config: Config, inside: str = "") -> None:
+    if key not in known:
+        names = [inside + name for name in known]
+        raise UnknownNameError.among("key", inside + key, names, f" in {config.where}")
+
+
+def _value(param: click.Parameter, value: Any) -> Any:
+    """Return a TOML value as click expects it: a list where an option repeats."""
+    if not (param.multiple or param.nargs == -1):
+        return value
+    if isinstance(value, dict):
+        return [f"{key}={below}" for key, below in value.items()]
+    return value if isinstance(value, list) else [value]

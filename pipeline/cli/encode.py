@@ -1,0 +1,112 @@
+"""A result as bytes, one function per format; numbers in full wherever a program will read them."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+import msgspec
+import polars as pl
+
+from pipeline.cli.junit import to_xml
+from pipeline.cli.page import to_html
+from pipeline.cli.text import cell, visible
+
+if TYPE_CHECKING:
+    from pipeline.tables.result import Result
+
+_JSON = msgspec.json.Encoder(decimal_format="number")
+_MARKDOWN = str.maketrans({sign: f"\\{sign}" for sign in "\\`*|[]~"} | {"<": "&lt;", "&": "&amp;"})
+
+
+def encode(result: Result, form: str) -> bytes:
+    """Return a result in one of the formats that do not depend on a terminal."""
+    return _ENCODERS[form](result)
+
+
+def to_jsonl(result: Result) -> bytes:
+    """Return one JSON object per row, and nothing else; NaN is null, moments are ISO text."""
+    rows = plain(result.rows)
+    if not rows.width:
+        return b""
+    if all(map(is_simple, rows.dtypes)):
+        return rows.write_ndjson().encode()
+    return b"".join(_JSON.encode(row) + b"\n" for row in rows.to_dicts())
+
+
+def to_json(result: Result) -> bytes:
+    """Return one object with kind, rows and notes, all always there."""
+    rows = to_jsonl(result).removesuffix(b"\n").replace(b"\n", b",\n")
+    listed = b"[\n%b\n]" % rows if rows else b"[]"
+    kind, notes = _JSON.encode(result.kind), _JSON.encode(result.notes)
+    return b'{"kind": %b, "rows": %b, "notes": %b}\n' % (kind, listed, notes)
+
+
+def to_csv(result: Result) -> bytes:
+    """Return CSV with a header; null is empty, empty text is `""`, nested values are JSON."""
+    rows = plain(result.rows)
+    if not rows.width:
+        return b""
+    texts = [_as_text(rows[name]) for name in rows.columns if not is_simple(rows[name].dtype)]
+    return rows.with_columns(texts).write_csv().encode()
+
+
+def plain(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return rows with NaN null and moments as ISO text in UTC."""
+    return rows.select(
+        pl.col(name).fill_nan(None)
+        if dtype.is_float()
+        else pl.col(name).dt.convert_time_zone("UTC").dt.strftime("%Y-%m-%dT%H:%M:%S%.fZ")
+        if isinstance(dtype, pl.Datetime) and dtype.time_zone
+        else pl.col(name)
+        for name, dtype in rows.schema.items()
+    )
+
+
+def is_simple(dtype: pl.DataType) -> bool:
+    """Tell whether Polars itself writes a column as JSON and CSV the way we want it."""
+    wide = dtype in (pl.Int128, pl.UInt128)
+    known = dtype in (pl.Boolean, pl.String, pl.Null) or isinstance(dtype, pl.Enum)
+    return known or dtype.is_float() or (dtype.is_integer() and not wide)
+
+
+def _as_text(column: pl.Series) -> pl.Series:
+    texts = [None if value is None else _JSON.encode(value).decode() for value in column.to_list()]
+    return pl.Series(column.name, [text and text.strip('"') for text in texts], dtype=pl.String)
+
+
+def to_md(result: Result) -> bytes:
+    """Return a Markdown table: short numbers, right-aligned, nothing in a cell that acts."""
+    rows = result.rows
+    heads = [marked(name) for name in rows.columns]
+    rules = ["---:" if dtype.is_numeric() else "---" for dtype in rows.dtypes]
+    cells = [[marked(cell(value)) for value in rows[name].to_list()] for name in rows.columns]
+    lines = [heads, rules, *zip(*cells, strict=True)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines).encode()
+
+
+def marked(text: str) -> str:
+    r"""Escape what Markdown, or the HTML in it, would act on.
+
+    >>> marked("a|b </script>")
+    'a\\\\|b &lt;/script>'
+    """
+    return visible(text).translate(_MARKDOWN)
+
+
+def to_parquet(result: Result) -> bytes:
+    """Return a Parquet file."""
+    buffer = BytesIO()
+    result.rows.write_parquet(buffer, compression="zstd")
+    return buffer.getvalue()
+
+
+_ENCODERS = {
+    "json": to_json,
+    "jsonl": to_jsonl,
+    "csv": to_csv,
+    "md": to_md,
+    "parquet": to_parquet,
+    "html": to_html,
+    "xml": to_xml,
+}

@@ -1,0 +1,148 @@
+"""`trajtab land`: logs into a lake."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import polars as pl
+
+from pipeline.cli.command import command as declare
+from pipeline.cli.options import Outputs, key_value, output_options
+from pipeline.cli.output import NOTES_INSIDE, emit, say
+from pipeline.cli.progress import progress
+from pipeline.landing.land import LandReport, land
+from pipeline.tables.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pipeline.cli.progress import Tell
+
+FEW = 10
+"""Up to so many files are named one by one."""
+
+COUNTS = (
+    "batches",
+    "already",
+    "runs",
+    "steps",
+    "calls",
+    "errors",
+    "tasks",
+    "duplicates",
+    "replaced",
+)
+
+
+@declare("land", example="trajtab land export/ --lake lake --set team=search")
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
+@click.option(
+    "--lake",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="LAKE",
+    help="The lake's folder, made where there is none.",
+)
+@click.option(
+    "--from",
+    "format_name",
+    default="auto",
+    show_default=True,
+    metavar="FORMAT|auto",
+    help="The format of all files; `trajtab formats` lists them.",
+)
+@click.option("--suite", metavar="S", help="The suite of every run and task, over the files' own.")
+@click.option(
+    "--set",
+    "labels",
+    type=key_value,
+    multiple=True,
+    help="A label for every run; the same logs under other labels land again.",
+)
+@click.option("--strict", is_flag=True, help="Stop at the first record that cannot land, exit 2.")
+@click.option(
+    "--workers", type=int, metavar="N", help="Processes that decode; default: one per core."
+)
+@click.option("--dry-run", is_flag=True, help="Decode and count, write nothing.")
+@output_options
+def command(
+    *,
+    sources: tuple[str, ...],
+    lake: Path,
+    format_name: str,
+    suite: str | None,
+    labels: tuple[tuple[str, str], ...],
+    workers: int | None,
+    outputs: Outputs,
+    strict: bool,
+    dry_run: bool,
+) -> None:
+    """Land logs into a lake.
+
+    SOURCE is a file, a folder or a quoted glob. Landing the same logs again changes nothing.
+    Records that cannot land are kept as rejects and counted, exit 0.
+    """
+    with progress("landing") as tell:
+        report = land(
+            sources,
+            lake,
+            format=format_name,
+            suite=suite,
+            labels=dict(labels),
+            strict=strict,
+            workers=workers,
+            dry_run=dry_run,
+            progress=tell and _telling(tell),
+        )
+    for line in recognised(report):
+        say(line)
+    result = landed(report, dry_run=dry_run)
+    if outputs.format == NOTES_INSIDE:
+        for note in result.notes:
+            say(f"note: {note}")
+    emit(result, outputs)
+
+
+def landed(report: LandReport, *, dry_run: bool = False) -> Result:
+    """Return what a landing did, in one row."""
+    row = {name: getattr(report, name) for name in COUNTS}
+    row["rejected"] = report.rejects.total()
+    return Result("land", pl.DataFrame([row]), list(_notes(report, dry_run=dry_run)))
+
+
+def recognised(report: LandReport) -> list[str]:
+    """Say what the files are: each by name if they are few, else how many of what."""
+    if len(report.recognised) <= FEW:
+        return [f"{file.source.shown}: {file.format} ({file.reason})" for file in report.recognised]
+    kinds = Counter((file.format, file.reason) for file in report.recognised)
+    return [f"{n} files: {form} ({reason})" for (form, reason), n in kinds.most_common()]
+
+
+def _notes(report: LandReport, *, dry_run: bool) -> Iterator[str]:
+    if dry_run:
+        yield "dry run: nothing was written"
+    for reason, count in report.rejects.most_common():
+        yield f"{count} records rejected: {reason}"
+    yield from report.unrecognised[:FEW]
+    if len(report.unrecognised) > FEW:
+        yield f"{len(report.unrecognised) - FEW} more files not recognised"
+    if report.unresolved:
+        named = ", ".join(report.unresolved[:FEW])
+        count = len(report.unresolved)
+        yield f"warning: {count} runs differ from a copy landed before; both stay: {named}"
+    if report.already and not report.batches:
+        yield "all of it had landed before"
+    elif not (report.runs or report.tasks):
+        yield "warning: 0 runs and 0 tasks landed"
+
+
+def _telling(tell: Tell) -> Callable[[LandReport], None]:
+    def told(report: LandReport) -> None:
+        tell(
+            f"{report.batches + report.already:,} batches, {report.runs:,} runs, {report.tasks:,} tasks"
+        )
+
+    return told

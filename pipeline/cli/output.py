@@ -1,0 +1,83 @@
+"""Where results go: data to stdout and files, talk to stderr."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from pipeline.cli.encode import encode
+from pipeline.cli.options import CUT_TO_FIT, Outputs, format_of
+from pipeline.cli.table import render
+from pipeline.cli.text import one_line
+from pipeline.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pipeline.tables.result import Result
+
+NOTES_INSIDE = "json"
+"""The format that holds the notes itself."""
+
+
+def say(text: str) -> None:
+    """Say one line on stderr."""
+    click.echo(one_line(text), err=True)
+
+
+def emit(result: Result, outputs: Outputs, *, cut: Result | None = None) -> None:
+    """Write a result to stdout and to files.
+
+    Args:
+        result: every column and row.
+        outputs: where to, in which formats.
+        cut: what is for reading (table, md, html), if less than `result`.
+
+    Raises:
+        InputError: a file cannot be written, or stdout is a terminal and the format binary.
+    """
+    brief = result if cut is None else cut
+    for file in outputs.files:
+        form = format_of(file)
+        _write(file, encode(brief if form in CUT_TO_FIT else result, form))
+    chosen = brief if outputs.format in CUT_TO_FIT else result
+    if outputs.format != NOTES_INSIDE:
+        for note in chosen.notes:
+            say(f"note: {note}")
+    if outputs.format == "table":
+        _print_table(chosen)
+    else:
+        _print_bytes(encode(chosen, outputs.format), outputs.format)
+
+
+def _print_table(result: Result) -> None:
+    terminal = sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns if terminal else None
+    table = render(result.rows, width, styled=terminal and _may_style())
+    if table.left_out:
+        say(
+            f"note: {', '.join(table.left_out)} did not fit: a wider terminal or --format csv shows all"
+        )
+    click.echo(table.text)
+
+
+def _print_bytes(data: bytes, form: str) -> None:
+    if form == "parquet" and sys.stdout.isatty():
+        raise InputError("--format parquet is binary: send stdout to a file or a pipe, or use -o")
+    click.echo(data, nl=False)
+
+
+def _may_style() -> bool:
+    return "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+
+
+def _write(file: Path, data: bytes) -> None:
+    try:
+        file.write_bytes(data)
+    except OSError as error:
+        raise InputError(f"{file}: cannot write: {error.strerror}") from error
+    say(f"wrote {file}")

@@ -1,0 +1,156 @@
+"""`trajtab show`: one run, step by step."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+import polars as pl
+
+from pipeline.cli.command import command as declare
+from pipeline.cli.encode import encode
+from pipeline.cli.options import (
+    CUT_TO_FIT,
+    Outputs,
+    format_of,
+    lake_argument,
+    output_options,
+    policy_option,
+)
+from pipeline.cli.output import emit, say
+from pipeline.cli.table import render
+from pipeline.cli.text import NULL, cell, one_line
+from pipeline.errors import InputError
+from pipeline.redact import redact
+from pipeline.timeline import CUT, Timeline, as_result, cut, name, timelines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pipeline.tables.result import Result
+
+MOST = 20
+"""Expected calls printed one by one."""
+
+INDENT = "  "
+TITLE = 10
+
+
+@declare("show", example="trajtab show lake 0f3a9c1e2b774d58")
+@lake_argument
+@click.argument("run_id")
+@policy_option
+@output_options
+def command(lake: Path, run_id: str, policy: str | None, outputs: Outputs) -> None:
+    """Show one run, step by step.
+
+    RUN_ID is a run's id, or its source's own. Runs of several agents that share the id are all
+    shown. Secrets are masked; texts are cut in a table, whole in json, jsonl, csv and parquet.
+    """
+    found = timelines(lake, run_id, policy=policy)
+    result, brief = as_result(found), as_result(found, CUT)
+    if outputs.format != "table":
+        emit(result, outputs, cut=brief)
+        return
+    for file in outputs.files:
+        _write(file, brief if format_of(file) in CUT_TO_FIT else result)
+    for note in result.notes:
+        say(f"note: {note}")
+    click.echo("\n\n".join("\n".join(drawn(timeline)) for timeline in found))
+
+
+def drawn(timeline: Timeline) -> Iterator[str]:
+    """Yield a run's facts, scores and expected calls, then its steps, as lines."""
+    yield f"run {one_line(name(timeline))}"
+    yield from _titled(facts(timeline.run))
+    yield from _titled(standing(timeline))
+    yield from _titled(expected(timeline.expected))
+    yield ""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    yield render(readable(timeline.steps), width).text
+
+
+def facts(run: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what the log says of a run as pairs of title and text."""
+    yield "task", _known(run, "task_id", "suite", "trial")
+    yield "status", _known(run, "status", "success", "reward", "completed")
+    yield "time", _known(run, "started_at", "ended_at")
+    yield "source", _known(run, "source_path", "source_line", "source_id")
+    yield "labels", _brief(run["labels"])
+
+
+def standing(timeline: Timeline) -> Iterator[tuple[str, str]]:
+    """Yield the policy and the scores under it."""
+    yield "policy", one_line(timeline.policy)
+    scores = timeline.scores
+    yield "scores", "none yet (trajtab score)" if scores is None else _known(scores, *scores)
+
+
+def expected(calls: pl.DataFrame) -> Iterator[tuple[str, str]]:
+    """Yield the expected calls, with their alternative where there are several."""
+    several = calls["reference_id"].n_unique() > 1
+    title = "expected"
+    for call in calls.head(MOST).to_dicts():
+        alternative = f"[{call['reference_id']}] " if several else ""
+        yield title, alternative + _expected_call(call)
+        title = ""
+    if calls.height > MOST:
+        yield "", f"and {calls.height - MOST} more"
+    if calls.is_empty():
+        yield title, "no reference"
+
+
+def readable(steps: pl.DataFrame) -> pl.DataFrame:
+    """Return steps for reading: what was said or called, and what came of it, in one column."""
+    flat = cut(steps.with_columns(pl.selectors.string().str.replace_all(r"\s+", " ")), CUT)
+    arguments = pl.col("tool_args").fill_null("(arguments not captured)")
+    failure = pl.lit(" ✗ ") + pl.coalesce("error", "output", pl.lit("failed"))
+    outcome = pl.when("is_error").then(failure).otherwise(pl.lit(" → ") + pl.col("output"))
+    call = pl.col("tool_name") + " " + arguments + outcome.fill_null("")
+    said = pl.col("content").fill_null("")
+    speaker = pl.when(pl.col("actor") != "agent").then(pl.col("actor") + ": ").fill_null("")
+    return flat.select(
+        pl.col("step_index").alias("step"),
+        pl.col("turn_index").alias("turn"),
+        "kind",
+        (speaker + pl.when(pl.col("kind") == "tool_call").then(call).otherwise(said)).alias("what"),
+        pl.sum_horizontal("input_tokens", "output_tokens", ignore_nulls=False).alias("tokens"),
+        pl.col("duration_ms").alias("ms"),
+    )
+
+
+def _titled(pairs: Iterator[tuple[str, str]]) -> Iterator[str]:
+    for title, text in pairs:
+        if text != NULL:
+            yield f"{INDENT}{title:<{TITLE}}{text}"
+
+
+def _known(row: dict[str, Any], *keys: str) -> str:
+    """Return the values that are known, each with its name."""
+    known = (f"{key} {_brief(row[key])}" for key in keys if row[key] is not None)
+    return ", ".join(known) or NULL
+
+
+def _brief(value: Any) -> str:
+    """Return a value as one line, secrets masked, then cut."""
+    text = cell(redact(value) if isinstance(value, str) else value)
+    return text if len(text) <= CUT else text[: CUT - 1] + "…"
+
+
+def _expected_call(call: dict[str, Any]) -> str:
+    if call["position"] is None:
+        return "no call"
+    optional = " (optional)" if call["optional"] else ""
+    arguments = "(any arguments)" if call["tool_args"] is None else call["tool_args"]
+    return _brief(f"{call['tool_name']} {arguments}") + optional
+
+
+def _write(file: Path, result: Result) -> None:
+    try:
+        file.write_bytes(encode(result, format_of(file)))
+    except OSError as error:
+        raise InputError(f"{file}: cannot write: {error.strerror}") from error
+    say(f"wrote {file}")

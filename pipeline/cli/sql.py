@@ -1,0 +1,127 @@
+"""`trajtab sql`: a lake asked in SQL."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import click
+
+from pipeline.cli.command import command as declare
+from pipeline.cli.options import Outputs, key_value, lake_argument, output_options, policy_option
+from pipeline.cli.output import emit, say
+from pipeline.current import policy_of
+from pipeline.errors import TrajtabError
+from pipeline.lake import Lake
+from pipeline.tables.result import Result
+from pipeline.workbench import VIEWS, init_script, select, session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from duckdb import DuckDBPyConnection
+
+MOST = 1000
+"""Rows printed for reading; the other formats hold all."""
+
+FIRST, NEXT = "sql> ", "...> "
+QUIT = ("\\q", "quit", "exit")
+
+_EXAMPLE = """\
+trajtab sql lake "SELECT tool_name, count(*) AS n FROM calls GROUP BY ALL ORDER BY n DESC"
+trajtab sql lake "FROM scores WHERE f1 < $most::DOUBLE" --param most=0.5 --format csv
+trajtab sql lake --init > lake.sql && duckdb -init lake.sql"""
+
+
+@declare("sql", example=_EXAMPLE)
+@lake_argument
+@click.argument("query", required=False)
+@click.option("--init", is_flag=True, help="Print a script of views and macros for duckdb -init.")
+@click.option(
+    "--param",
+    "parameters",
+    type=key_value,
+    multiple=True,
+    help="What $key stands for in the query: text, to be cast where it is no text.",
+)
+@policy_option
+@output_options
+def command(
+    lake: Path,
+    query: str | None,
+    parameters: tuple[tuple[str, str], ...],
+    policy: str | None,
+    outputs: Outputs,
+    *,
+    init: bool,
+) -> None:
+    """Ask a lake in SQL.
+
+    QUERY is one SELECT, "-" reads it from stdin; without one, on a terminal, a prompt opens.
+    Views: runs, steps, calls, tasks, refs, scores and rejects; every metric is a macro. The
+    lake is read-only, and nothing but the lake can be read.
+    """
+    opened = Lake.open(lake)
+    if init:
+        _refuse_beside_init(query, outputs)
+        click.echo(init_script(opened, policy), nl=False)
+        return
+    text = sys.stdin.read() if query == "-" else query
+    if text is None and not sys.stdin.isatty():
+        raise click.UsageError('no QUERY given; "-" reads it from stdin')
+    with closing(session(opened, policy_of(opened, policy))) as con:
+        if text is None:
+            _prompt(con, dict(parameters), outputs)
+        else:
+            _answer(con, text, dict(parameters), outputs)
+
+
+def _refuse_beside_init(query: str | None, outputs: Outputs) -> None:
+    if query is not None or outputs != Outputs():
+        raise click.UsageError("--init prints a script: it takes no QUERY, --format or --output")
+
+
+def _answer(
+    con: DuckDBPyConnection, text: str, parameters: dict[str, str], outputs: Outputs
+) -> None:
+    rows = select(con, text, parameters)
+    result = Result("sql", rows, [])
+    if rows.height <= MOST:
+        emit(result, outputs)
+        return
+    note = f"the first {MOST:,} of {rows.height:,} rows; --format csv holds all"
+    emit(result, outputs, cut=Result("sql", rows.head(MOST), [note]))
+
+
+def _prompt(con: DuckDBPyConnection, parameters: dict[str, str], outputs: Outputs) -> None:
+    """Answer one statement after the other; an error does not end it."""
+    say(f"views: {', '.join(VIEWS)}; end a statement with ';', leave with \\q")
+    for text in _statements():
+        try:
+            _answer(con, text, parameters, outputs)
+        except TrajtabError as error:
+            say(f"error: {error}")
+
+
+def _statements() -> Iterator[str]:
+    """Read lines until each ';' at the end of one; an interrupt forgets what was begun."""
+    lines: list[str] = []
+    while True:
+        try:
+            line = input(NEXT if lines else FIRST)
+        except EOFError:
+            click.echo()
+            return
+        except KeyboardInterrupt:
+            click.echo()
+            lines.clear()
+            continue
+        if not lines and line.strip().rstrip(";").lower() in QUIT:
+            return
+        if lines or line.strip():
+            lines.append(line)
+        if line.rstrip().endswith(";"):
+            yield "\n".join(lines)
+            lines.clear()

@@ -1,0 +1,71 @@
+"""Values as people read them: short numbers, a dash for null, nothing that acts on a terminal."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import datetime
+from typing import Any
+
+NULL = "–"  # noqa: RUF001 - an en dash: no number and no minus sign
+DIGITS = 4
+LARGE = 1000
+
+# Control characters, line separators, direction overrides, and halves of surrogate pairs.
+_ACTIVE = re.compile(
+    "[\\x00-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ufeff\\ud800-\\udfff]"
+)
+
+
+def visible(text: str) -> str:
+    r"""Spell out the characters that act instead of showing.
+
+    >>> print(visible("red \x1b[31m"))
+    red \x1b[31m
+    """
+    return _ACTIVE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def one_line(text: str) -> str:
+    r"""Fold a message into one line.
+
+    >>> print(one_line("a\n  b"))
+    a b
+    """
+    return visible(" ".join(text.split()))
+
+
+def short(number: float) -> str:
+    """Print a number with four digits, more where four would make it look whole.
+
+    >>> [short(x) for x in (1.0, 2 / 3, 0.99996, 1234.56, 0.00001234)]
+    ['1', '0.6667', '0.99996', '1235', '1.234e-05']
+    """
+    if number != number or abs(number) == float("inf"):  # noqa: PLR0124 - NaN is what differs from itself
+        return NULL
+    if abs(number) >= LARGE:
+        return f"{number:.0f}"
+    for digits in range(DIGITS, 18):
+        text = f"{number:.{digits}g}"
+        if not float(text).is_integer() or float(text) == number:
+            break
+    return text
+
+
+def cell(value: Any) -> str:
+    """Return one value as table text.
+
+    >>> [cell(value) for value in (True, 3, 0.5, ["a"])]
+    ['true', '3', '0.5', '["a"]']
+    """
+    if value is None:
+        return NULL
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return short(value)
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M:%S}{'Z' if value.tzinfo else ''}"
+    if isinstance(value, list | dict):
+        return visible(json.dumps(value, ensure_ascii=False, default=str))
+    return visible(str(value))

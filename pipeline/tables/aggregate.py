@@ -1,0 +1,115 @@
+"""Aggregates: per group and metric, counts, mean, spread and a 95% interval."""
+
+from __future__ import annotations
+
+from math import fsum
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from pipeline import queries
+from pipeline.metrics.registry import chosen
+from pipeline.tables.fixed_point import create_sums
+from pipeline.tables.groups import aliases, create_grouped, groups_of, named
+from pipeline.tables.intervals import with_intervals
+from pipeline.tables.result import Result
+from pipeline.tables.session import opened
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from duckdb import DuckDBPyConnection
+
+    from pipeline.lake import Lake
+    from pipeline.metrics.metric import Metric
+
+COLUMNS = (
+    "metric", "n_total", "n_scored", "n_null", "n_error", "n_vacuous", "mean", "micro", "std",
+    "min", "max", "ci_low", "ci_high", "mean_errors_zero",
+)  # fmt: skip
+
+
+def aggregate(
+    lake: Lake | str | os.PathLike[str],
+    *,
+    by: Sequence[str] = (),
+    metrics: Sequence[str] | None = None,
+    where: str | None = None,
+    policy: str | None = None,
+) -> Result:
+    """Aggregate the scores of a lake: one row per group and metric.
+
+    `n_total = n_scored + n_null + n_error`. The mean is over the scored runs, `mean_errors_zero`
+    counts the errored ones as 0, `micro` pools the counts, the interval takes the runs of one task
+    for what they are: not independent. Every sum is exact, so the same runs give the same bytes
+    in any order, on any number of threads.
+
+    Args:
+        lake: the lake, or its path.
+        by: group columns: columns of scores, or `labels.NAME`.
+        metrics: names, or "all"; None is the headline set.
+        where: a SQL condition over the score columns.
+        policy: the policy's file or preset; None is the lake's own.
+
+    Raises:
+        UnknownNameError: no such group column or metric.
+        InputError: DuckDB refuses `where`.
+    """
+    metrics_ = list(dict.fromkeys(chosen(metrics or None)))
+    groups = groups_of(by)
+    with opened(lake, policy, where) as session:
+        rows = aggregate_scores(session.con, metrics_, by)
+    return Result("aggregate", rows, [*session.notes, *mean_over_groups(rows, len(groups))])
+
+
+def aggregate_scores(
+    con: DuckDBPyConnection, metrics: Sequence[Metric], by: Sequence[str] = ()
+) -> pl.DataFrame:
+    """Aggregate the view `scores` of a DuckDB connection; it needs no lake."""
+    groups = groups_of(by)
+    create_grouped(con, groups)
+    create_sums(con, metrics, groups)
+    con.register("measures", rules(metrics).to_arrow())
+    rows = with_intervals(con.sql(queries.read("tables/aggregate")).pl())
+    if groups:
+        keys = con.sql(f"SELECT group_id, {aliases(groups)} FROM ranges").pl()
+        rows = rows.join(keys, on="group_id", how="left", maintain_order="left")
+    return named(rows, groups).select(*(group.name for group in groups), *COLUMNS)
+
+
+def rules(metrics: Sequence[Metric]) -> pl.DataFrame:
+    """Return what the aggregate query must know of each metric, in the order asked for."""
+    return pl.DataFrame(
+        {
+            "place": range(len(metrics)),
+            "metric": [metric.name for metric in metrics],
+            "needs_reference": [metric.reference for metric in metrics],
+            "counts_errors": [counts_errors(metric) for metric in metrics],
+            "errors_are_zero": [
+                counts_errors(metric) and metric.better == "higher" for metric in metrics
+            ],
+            "flag": [metric.kind == "flag" for metric in metrics],
+            "low": [metric.low for metric in metrics],
+            "high": [metric.high for metric in metrics],
+        },
+        schema_overrides={"place": pl.Int64, "low": pl.Float64, "high": pl.Float64},
+    )
+
+
+def counts_errors(metric: Metric) -> bool:
+    """Tell whether a run that failed for infrastructure reasons is an error of this metric."""
+    return metric.reference or metric.family == "outcome"
+
+
+def mean_over_groups(rows: pl.DataFrame, n_columns: int) -> list[str]:
+    """Return a note with the unweighted mean over groups of each metric, if there are groups."""
+    if not n_columns or rows.is_empty():
+        return []
+    means = rows.group_by("metric", maintain_order=True).agg(pl.col("mean").drop_nulls())
+    told = [f"{metric} {_mean(values)}" for metric, values in means.rows() if values]
+    return [f"mean over groups, unweighted: {', '.join(told)}"] if told else []
+
+
+def _mean(values: list[float]) -> str:
+    return f"{fsum(values) / len(values):.6g}"

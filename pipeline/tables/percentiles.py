@@ -1,0 +1,142 @@
+"""Percentiles: exact, interpolated linearly, with the number of values they rest on."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from math import ceil
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from pipeline import queries
+from pipeline.errors import InputError
+from pipeline.metrics.registry import chosen
+from pipeline.tables.groups import aliases, create_grouped, groups_of, named, quoted
+from pipeline.tables.result import Result
+from pipeline.tables.session import opened
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from duckdb import DuckDBPyConnection
+
+    from pipeline.lake import Lake
+    from pipeline.metrics.metric import Metric
+    from pipeline.tables.groups import Group
+
+QUANTILES = (0.25, 0.5, 0.75, 0.95)
+METHOD = "percentiles are exact, by linear interpolation between the two nearest values"
+FEW = 10
+"""A percentile with fewer values beyond it is a rough figure."""
+
+
+def percentiles(
+    lake: Lake | str | os.PathLike[str],
+    *,
+    by: Sequence[str] = (),
+    metrics: Sequence[str] | None = None,
+    where: str | None = None,
+    quantiles: Sequence[float] = QUANTILES,
+    policy: str | None = None,
+) -> Result:
+    """Return percentiles of the scores of a lake: one row per group and metric.
+
+    Of n sorted values, the q-quantile is the one at place `q·(n − 1)`, between two places the
+    weighted mean of both; null without values. A note tells where `n·(1 − q) < 10`.
+
+    Args:
+        lake: the lake, or its path.
+        by: group columns: columns of scores, or `labels.NAME`.
+        metrics: names, or "all"; None is the headline set.
+        where: a SQL condition over the score columns.
+        quantiles: from 0 to 1; 0.5 is the column `p50`, 0.999 is `p99_9`.
+        policy: the policy's file or preset; None is the lake's own.
+
+    Raises:
+        UnknownNameError: no such group column or metric.
+        InputError: a quantile outside 0 to 1, or DuckDB refuses `where`.
+    """
+    metrics_ = list(dict.fromkeys(chosen(metrics or None)))
+    columns = {column_of(q): q for q in quantiles}
+    with opened(lake, policy, where) as session:
+        rows = percentiles_of(session.con, metrics_, by, list(columns.values()))
+    return Result("percentiles", rows, [*session.notes, METHOD, *few_values(rows, columns)])
+
+
+def percentiles_of(
+    con: DuckDBPyConnection,
+    metrics: Sequence[Metric],
+    by: Sequence[str] = (),
+    quantiles: Sequence[float] = QUANTILES,
+) -> pl.DataFrame:
+    """Return percentiles of the view `scores` of a DuckDB connection; it needs no lake."""
+    groups = groups_of(by)
+    columns = [column_of(q) for q in quantiles]
+    create_grouped(con, groups)
+    con.execute(f"CREATE OR REPLACE TEMP TABLE distributions AS {_distributions(metrics, groups, quantiles)}")
+    con.register("places", _places(metrics).to_arrow())
+    rows = con.sql(queries.read("tables/percentiles")).pl()
+    if groups:
+        keys = con.sql(f"SELECT group_id, {aliases(groups)} FROM distributions").pl()
+        rows = rows.join(keys, on="group_id", how="left", maintain_order="left")
+    values = (pl.col("quantiles").list.get(i).alias(name) for i, name in enumerate(columns))
+    rows = rows.with_columns(*values)
+    return named(rows, groups).select(*(g.name for g in groups), "metric", "n_scored", *columns)
+
+
+def column_of(quantile: float) -> str:
+    """Return the column's name of a quantile.
+
+    Raises:
+        InputError: it is outside 0 to 1.
+
+    >>> [column_of(q) for q in (0.5, 0.29, 0.999, 0, 1)]
+    ['p50', 'p29', 'p99_9', 'p0', 'p100']
+    """
+    if not 0 <= quantile <= 1:
+        raise InputError(f"quantile {quantile}: outside 0 to 1; the 95th percentile is 0.95")
+    percent = Decimal(str(float(quantile))) * 100
+    return "p" + f"{percent.normalize():f}".replace(".", "_")
+
+
+def few_values(rows: pl.DataFrame, columns: dict[str, float]) -> list[str]:
+    """Return a note for each percentile that rests, somewhere, on few values."""
+    return [note for name, q in columns.items() for note in _few(rows, name, q)]
+
+
+def _few(rows: pl.DataFrame, name: str, quantile: float) -> list[str]:
+    beyond = 1 - Fraction(str(float(quantile)))
+    some = rows.filter(pl.col("n_scored") > 0)
+    thin = some.filter(pl.col("n_scored") < ceil(FEW / beyond)) if beyond else some
+    if thin.is_empty():
+        return []
+    least = thin["n_scored"].min()
+    return [
+        f"{name} is a rough figure in {thin.height} of {some.height} rows: fewer than {FEW} values "
+        f"lie beyond it, n·(1 − q) < {FEW} (the smallest n is {least})"
+    ]
+
+
+def _distributions(
+    metrics: Sequence[Metric], groups: Sequence[Group], quantiles: Sequence[float]
+) -> str:
+    by = aliases(groups)
+    order = ", ".join(f"{group.alias} NULLS LAST" for group in groups)
+    keys = f"{by}, row_number() OVER (ORDER BY {order})" if groups else "1"
+    spreads = ", ".join(_spread(metric, quantiles) for metric in metrics)
+    grouping = f"GROUP BY {by}" if groups else ""
+    return f"SELECT {keys} AS group_id, {spreads} FROM grouped {grouping}"
+
+
+def _spread(metric: Metric, quantiles: Sequence[float]) -> str:
+    value = f"{quoted(metric.name)}::DOUBLE"
+    asked = ", ".join(repr(float(q)) for q in quantiles)
+    parts = f"{{'n': count({value}), 'quantiles': quantile_cont({value}, [{asked}])}}"
+    return f"{parts} AS {quoted(f'spread_{metric.name}')}"
+
+
+def _places(metrics: Sequence[Metric]) -> pl.DataFrame:
+    names = [metric.name for metric in metrics]
+    return pl.DataFrame({"metric": names}).with_row_index("place")

@@ -1,0 +1,194 @@
+"""One run, step by step: what was expected of it, what it did, and how it scored."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+
+from pipeline.current import policy_of
+from pipeline.errors import UnknownNameError
+from pipeline.metrics.registry import headline
+from pipeline.redact import redact
+from pipeline.tables.result import Result
+from pipeline.workbench import opened, session
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    from duckdb import DuckDBPyConnection
+
+    from pipeline.lake import Lake
+    from pipeline.policy import Policy
+
+NEAR = 3
+CUT = 200
+
+_RUN = ("run_id", "agent", "agent_version", "model", "run_key")
+_STEP = (
+    "step_index", "turn_index", "kind", "actor", "tool_name", "tool_args", "args_status",
+    "is_error", "output", "error", "content", "input_tokens", "output_tokens", "duration_ms",
+)  # fmt: skip
+_TEXTS = ("tool_args", "output", "error", "content")
+
+
+class Timeline(NamedTuple):
+    """One run. Texts are redacted, and not cut."""
+
+    run: dict[str, Any]
+    """Its row of `runs`."""
+    policy: str
+    """The policy in use."""
+    scores: dict[str, Any] | None
+    """Its status and headline metrics under the policy; None: not scored yet."""
+    expected: pl.DataFrame
+    """The expected calls: the alternative it was scored against, or all while it is unscored."""
+    steps: pl.DataFrame
+
+
+def show(
+    lake: Lake | str | os.PathLike[str],
+    run_id: str,
+    *,
+    policy: str | None = None,
+    longest: int | None = CUT,
+) -> Result:
+    """Return the steps of a run; of every run of that id where several agents use it.
+
+    Args:
+        lake: a lake or its folder.
+        run_id: a run's id, or its source's own where that was not unique.
+        policy: whose scores count; default: the lake's own.
+        longest: texts are redacted and then cut to so many characters; None: not cut.
+
+    Raises:
+        UnknownNameError: no run has that id.
+    """
+    return as_result(timelines(lake, run_id, policy=policy), longest)
+
+
+def as_result(found: list[Timeline], longest: int | None = None) -> Result:
+    """Return the steps of runs as one table, texts cut to `longest` characters."""
+    rows = pl.concat([_named(timeline) for timeline in found])
+    notes = [f"{len(found)} runs have this id: {', '.join(map(name, found))}"]
+    return Result("show", cut(rows, longest), notes if len(found) > 1 else [])
+
+
+def timelines(
+    lake: Lake | str | os.PathLike[str], run_id: str, *, policy: str | None = None
+) -> list[Timeline]:
+    """Return every run of that id, ordered by agent, version and model.
+
+    Raises:
+        UnknownNameError: no run has that id.
+    """
+    lake = opened(lake)
+    rules = policy_of(lake, policy)
+    with closing(session(lake, rules, confined=False)) as con:
+        runs = _rows(
+            con,
+            "FROM runs WHERE run_id = $id OR source_id = $id "
+            "ORDER BY run_id, agent, agent_version, model, run_key",
+            id=run_id,
+        )
+        if runs.is_empty():
+            raise UnknownNameError(_unknown(con, run_id, lake))
+        return [_timeline(con, run, rules) for run in runs.to_dicts()]
+
+
+def name(timeline: Timeline) -> str:
+    """Name a run by its id and who ran it."""
+    run = timeline.run
+    who = [run[key] for key in ("agent", "agent_version", "model") if run[key] is not None]
+    return f"{run['run_id']} ({', '.join(who)})" if who else str(run["run_id"])
+
+
+def _timeline(con: DuckDBPyConnection, run: dict[str, Any], policy: Policy) -> Timeline:
+    # run_id beside run_key: files hold its range per row group, so that few are read.
+    mine = {"id": run["run_id"], "key": run["run_key"]}
+    scores = _rows(con, "FROM scores WHERE run_id = $id AND run_key = $key", **mine)
+    steps = _rows(
+        con, "FROM steps WHERE run_id = $id AND run_key = $key ORDER BY step_index", **mine
+    )
+    scored = scores.row(0, named=True) if scores.height else None
+    return Timeline(
+        run,
+        policy.title,
+        _headline(scored),
+        _redacted(_expected(con, run, scored)),
+        _redacted(steps.select(_STEP)),
+    )
+
+
+def _headline(scored: dict[str, Any] | None) -> dict[str, Any] | None:
+    if scored is None:
+        return None
+    return {key: scored[key] for key in ("status", *headline()) if key in scored}
+
+
+def _expected(
+    con: DuckDBPyConnection, run: dict[str, Any], scored: dict[str, Any] | None
+) -> pl.DataFrame:
+    rows = _rows(
+        con,
+        "SELECT reference_id, position, tool_name, tool_args, args_status, optional FROM refs "
+        "WHERE reference_set = coalesce($own, (SELECT any_value(reference_set) FROM tasks "
+        "WHERE task_id = $task AND suite IS NOT DISTINCT FROM $suite)) "
+        "ORDER BY reference_id, position",
+        own=run["reference_set"],
+        task=run["task_id"],
+        suite=run["suite"],
+    )
+    chosen = None if scored is None else scored["reference_id"]
+    return rows if chosen is None else rows.filter(pl.col("reference_id") == chosen)
+
+
+def _unknown(con: DuckDBPyConnection, run_id: str, lake: Lake) -> str:
+    near = _rows(
+        con,
+        "SELECT run_id FROM runs GROUP BY run_id "
+        "ORDER BY jaro_winkler_similarity(run_id, $id) DESC, run_id LIMIT $n",
+        id=run_id,
+        n=NEAR,
+    )["run_id"]
+    known = f"near it: {', '.join(map(repr, near))}" if near.len() else "it holds no run"
+    return f"{lake.path}: no run {run_id!r}; {known}"
+
+
+def _rows(con: DuckDBPyConnection, text: str, **parameters: object) -> pl.DataFrame:
+    found: pl.DataFrame = con.sql(text, params=parameters).pl()
+    return found
+
+
+def _redacted(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.with_columns(_each(rows[column]) for column in _TEXTS if column in rows.columns)
+
+
+def _each(texts: pl.Series) -> pl.Series:
+    """Redact a column, each distinct text once."""
+    distinct = texts.drop_nulls().unique(maintain_order=True)
+    clean: Mapping[str, str] = {text: redact(text) for text in distinct}
+    return texts.replace(clean)
+
+
+def _named(timeline: Timeline) -> pl.DataFrame:
+    who = [
+        pl.lit(timeline.run[key]).cast(pl.UInt64 if key == "run_key" else pl.String).alias(key)
+        for key in _RUN
+    ]
+    return timeline.steps.select(*who, *_STEP)
+
+
+def cut(rows: pl.DataFrame, longest: int | None) -> pl.DataFrame:
+    """Cut the texts of steps; None: not at all."""
+    if longest is None:
+        return rows
+    return rows.with_columns(
+        pl.when(pl.col(column).str.len_chars() > longest)
+        .then(pl.col(column).str.slice(0, longest - 1) + "…")
+        .otherwise(column)
+        .alias(column)
+        for column in _TEXTS
+    )

@@ -1,0 +1,45 @@
+-- Exact sums: a value becomes a whole number of a small unit, so no order of adding changes a bit.
+--
+-- Purpose     Sums of floats depend on their order, and so on threads; sums of integers do not.
+--             A unit is 1 / scale with scale a power of two: counts and flags use 1, fractions
+--             2^49, amounts what their largest absolute value leaves. |x| · scale ≤ 2^49, so sums
+--             of squares fit HUGEINT up to 2^27 values in a group; beyond, DuckDB raises.
+-- Macros      scale_of(lo, hi)            the power of two for values from lo to hi
+--             fixed(x, scale)             x in units (a cast to BIGINT rounds to nearest)
+--             range_of(x, scale)          aggregate: least, greatest, and the scale in use
+--             summed(x, num, den)         aggregate: n, total and squares of x; num and den where
+--                                         x is not null
+--             scatter(n, total, squares)  Σ(x − mean)², one rounding after exact integers
+--             sum_of_squares(d)           aggregate: Σ d² of HUGEINT d, |d| < 2^104
+
+CREATE OR REPLACE TEMP MACRO scale_of(lo, hi) AS
+    coalesce(2.0 ** least(1000, 49 - ceil(log2(nullif(greatest(abs(lo), abs(hi)), 0)))), 1.0);
+
+CREATE OR REPLACE TEMP MACRO fixed(x, scale) AS (x::DOUBLE * scale)::BIGINT;
+
+CREATE OR REPLACE TEMP MACRO range_of(x, scale) AS {
+    'lo': min(x)::DOUBLE,
+    'hi': max(x)::DOUBLE,
+    'scale': coalesce(scale, scale_of(min(x)::DOUBLE, max(x)::DOUBLE))
+};
+
+CREATE OR REPLACE TEMP MACRO summed(x, num, den) AS {
+    'n': count(x),
+    'total': sum(x),
+    'squares': sum(x::HUGEINT * x),
+    'num': sum(CASE WHEN x IS NOT NULL THEN (num)::BIGINT END),
+    'den': sum(CASE WHEN x IS NOT NULL THEN (den)::BIGINT END)
+};
+
+-- With total = n·q + r: Σx² − n·q² − 2·q·r is whole, and r² / n is all that is left to take off.
+CREATE OR REPLACE TEMP MACRO scatter(n, total, squares) AS greatest(
+    0.0,
+    (squares - (total // n) * (total // n) * n - 2 * (total // n) * (total % n))::DOUBLE
+        - (total % n)::DOUBLE * (total % n)::DOUBLE / n
+);
+
+-- d² may need 208 bits, so |d| = 2^49·h + l is squared in halves: each sum is exact, none negative.
+CREATE OR REPLACE TEMP MACRO sum_of_squares(d) AS
+    sum((abs(d) // 562949953421312) * (abs(d) // 562949953421312))::DOUBLE * 2.0 ** 98
+        + sum((abs(d) // 562949953421312) * (abs(d) % 562949953421312))::DOUBLE * 2.0 ** 50
+        + sum((abs(d) % 562949953421312) * (abs(d) % 562949953421312))::DOUBLE;

@@ -1,0 +1,33 @@
+-- The views of a lake, over what has landed in it.
+--
+-- Grain       runs, scores: one row per run; steps: one per step; calls: one per tool call;
+--             tasks: one per (suite, task_id); refs: one per expected call; rejects: one per
+--             record that could not land.
+-- Needs       landed_runs, landed_steps, landed_tasks, landed_refs, landed_scores,
+--             landed_rejects: the rows of all batches; landed_tasks.landing counts its batches.
+--             superseded: the run_keys of runs that a later landing replaced.
+-- Joins       run_key joins runs, steps, calls and scores exactly; run_id need not be unique.
+
+CREATE OR REPLACE VIEW runs AS
+FROM landed_runs ANTI JOIN superseded USING (run_key);
+
+CREATE OR REPLACE VIEW steps AS
+FROM landed_steps ANTI JOIN superseded USING (run_key);
+
+CREATE OR REPLACE VIEW calls AS
+FROM steps WHERE kind = 'tool_call';
+
+-- Of a task that landed more than once the latest row counts.
+CREATE OR REPLACE VIEW tasks AS
+SELECT * EXCLUDE (landing)
+FROM landed_tasks
+QUALIFY row_number() OVER (PARTITION BY suite, task_id ORDER BY landing DESC) = 1;
+
+CREATE OR REPLACE VIEW refs AS
+FROM landed_refs;
+
+CREATE OR REPLACE VIEW scores AS
+FROM landed_scores ANTI JOIN superseded USING (run_key);
+
+CREATE OR REPLACE VIEW rejects AS
+FROM landed_rejects;

@@ -1,0 +1,168 @@
+"""Chats in OpenAI's message format land."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.landing.canonical import arguments, expected_arguments
+from pipeline.landing.formats.openai_chat import FORMAT
+from pipeline.landing.model import RejectError, Run
+from pipeline.landing.reader import Piece, Source, look
+
+SAMPLE = Path(__file__).parents[2] / "data_samples/openai_chat/travel_desk.jsonl"
+HI = [{"role": "user", "content": "Hi"}]
+
+
+def _run(**record: Any) -> Run:
+    (run,) = FORMAT.decode(Piece(json.dumps({"messages": HI} | record).encode(), 1, 0), None)
+    return run
+
+
+def _sniff(*records: Any) -> str | None:
+    return FORMAT.sniff(look("\n".join(map(json.dumps, records)).encode()))
+
+
+def test_what_the_line_says_of_the_run():
+    run = _run(
+        id="r1",
+        task_id=7,
+        trial=1,
+        model="m",
+        suite="s",
+        agent="a",
+        agent_version="v",
+        metadata={"team": "x", "tier": "old"},
+        labels={"tier": "new"},
+        success=True,
+        reward=1.0,
+    )
+    assert (run.run_id, run.task_id, run.trial, run.model) == ("r1", "7", 1, "m")
+    assert (run.suite, run.agent, run.agent_version) == ("s", "a", "v")
+    assert (run.success, run.reward) == (True, 1.0)
+    assert run.labels == {"team": "x", "tier": "new"}
+
+
+@pytest.mark.parametrize("record", [{}, {"id": None}, {"id": ""}])
+def test_line_without_an_id_has_no_run_id(record):
+    assert _run(**record).run_id is None
+
+
+def test_tools_and_other_fields_are_passed_over():
+    run = _run(tools=[{"type": "function"}], created=1, temperature=0)
+    assert [step.content for step in run.steps] == ["Hi"]
+    assert (run.prompt_hash, run.final_output, run.references) == (None, None, None)
+
+
+def test_calls_have_no_error_signal():
+    run = _run(
+        messages=[
+            {"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "f"}}]},
+            {"role": "tool", "tool_call_id": "c", "content": "Error: no"},
+        ]
+    )
+    assert (run.steps[1].output, run.steps[1].is_error) == ("Error: no", None)
+
+
+@pytest.mark.parametrize("name", ["tool_name", "name"])
+@pytest.mark.parametrize("args", ["tool_args", "args", "arguments"])
+def test_expected_calls_in_every_spelling(name, args):
+    ((call,),) = _run(expected=[{name: "f", args: '{"a": 1}'}]).references.alternatives
+    assert call.tool_name == "f"
+    assert expected_arguments(call.tool_args).text == '{"a":1}'
+
+
+def test_expected_call_without_arguments_matches_any():
+    ((absent, null),) = _run(
+        expected=[{"name": "f"}, {"name": "f", "args": None}]
+    ).references.alternatives
+    assert expected_arguments(absent.tool_args).status == "any"
+    assert expected_arguments(null.tool_args).status == "any"
+
+
+def test_no_expected_is_no_reference_and_an_empty_one_expects_no_call():
+    assert _run().references is None
+    assert _run(expected=None).references is None
+    assert _run(expected=[]).references.alternatives == [[]]
+
+
+def test_expected_may_be_alternatives():
+    references = _run(expected=[[{"name": "f"}], [{"name": "g", "optional": True}]]).references
+    assert [[call.tool_name for call in calls] for calls in references.alternatives] == [
+        ["f"],
+        ["g"],
+    ]
+    assert references.alternatives[1][0].optional
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        ({"messages": None}, "wrong_type"),
+        ({"messages": [{"content": "no role"}]}, "missing_field"),
+        ({"expected": [{"args": {}}]}, "missing_field"),
+        ({"expected": "search"}, "wrong_type"),
+        ({"trial": -1}, "bad_value"),
+    ],
+)
+def test_what_cannot_land_is_refused(record, reason):
+    with pytest.raises(RejectError) as caught:
+        _run(**record)
+    assert caught.value.reason == reason
+
+
+def test_line_cut_off_is_refused():
+    with pytest.raises(RejectError) as caught:
+        list(FORMAT.decode(Piece(b'{"messages": [{"role": "us', 1, 0), None))
+    assert caught.value.reason == "truncated"
+
+
+def test_recognises_chats_with_or_without_an_id():
+    assert _sniff({"messages": HI}) is not None
+    assert _sniff({"id": "a", "messages": HI}, {"id": "b", "messages": HI}) is not None
+
+
+def test_recognises_a_chat_longer_than_the_head():
+    line = json.dumps({"messages": [*HI, {"role": "user", "content": "x" * 1000}]}).encode()
+    assert FORMAT.sniff(look(line[:200], whole=False)) is not None
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"messages": []},
+        {"messages": "Hi"},
+        {"messages": [{"type": "human", "content": "Hi"}]},
+        {"messages": HI, "trajectory_format": "x"},
+        {"messages": [*HI, {"role": "assistant", "content": [{"type": "tool_use", "id": "t"}]}]},
+        {"run_id": "r", "steps": []},
+    ],
+    ids=["empty", "text", "other roles", "a trajectory", "anthropic", "no messages"],
+)
+def test_leaves_other_shapes_alone(record):
+    assert _sniff(record) is None
+
+
+def test_claims_no_real_file_of_another_format(real_data):
+    files = [path for path in real_data(".").rglob("*") if path.is_file()]
+    assert [path for path in files if FORMAT.sniff(Source(path, "").head)] == []
+
+
+def test_sample_shows_a_repeat_parallel_calls_and_an_empty_reference():
+    source = Source(SAMPLE, SAMPLE.name)
+    runs = [run for piece in FORMAT.pieces(source) for run in FORMAT.decode(piece, None)]
+    assert FORMAT.sniff(source.head) is not None
+    assert [run.run_id for run in runs] == [f"desk-00{n}" for n in range(1, 6)]
+    calls = [[step for step in run.steps if step.kind == "tool_call"] for run in runs]
+    assert [len(run) for run in calls] == [2, 4, 2, 0, 1]
+    assert all(call.output is not None for run in calls for call in run)
+    assert arguments(calls[1][0].tool_args) == arguments(calls[1][1].tool_args)
+    assert len({call.response_index for call in calls[2]}) == 1
+    assert calls[2][0].output == '[{"flight":"LN3"}]'
+    assert runs[3].references.alternatives == [[]]
+    assert runs[4].references is None
+    assert sum(step.input_tokens or 0 for step in runs[0].steps) == 410 + 480 + 510
+    assert len({run.prompt_hash for run in runs[:4]}) == 1
