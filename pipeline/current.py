@@ -11,7 +11,7 @@ from xxhash import xxh3_128
 from pipeline.errors import InputError
 from pipeline.lake import Folder, Lake, run_key_base
 from pipeline.landing.commit import latest_tasks
-from pipeline.metrics.registry import METRICS_VERSION, metrics
+from pipeline.metrics.registry import METRICS_VERSION, metrics_for
 from pipeline.policy import Policy, load
 from pipeline.queries import install_macros
 from pipeline.schema import ScoreKeys
@@ -75,13 +75,14 @@ def superseded_keys(lake: Lake) -> list[int]:
     )
 
 
-def scores_schema() -> pl.Schema:
-    """Return the columns of scores.parquet: keys, then one per metric, then run_key."""
+def scores_schema(policy: Policy | None = None) -> pl.Schema:
+    """Return the columns of scores.parquet: keys, one per metric, the policy's own, run_key."""
     own = {name: column.dtype for name, column in ScoreKeys.columns.items()}
     kinds: dict[str, pl.DataType | type[pl.DataType]] = {
         "fraction": pl.Float64, "amount": pl.Float64, "count": pl.Int64, "flag": pl.Int8,
+        "text": pl.String,
     }  # fmt: skip
-    for name, metric in metrics().items():
+    for name, metric in metrics_for(policy).items():
         if name not in own:
             whole = metric.kind == "amount" and metric.unit == "tokens"
             own[name] = pl.Int64 if whole else kinds[metric.kind]
@@ -109,7 +110,7 @@ def score_session(lake: Lake, policy: Policy, where: str | None = None) -> tuple
     state = current(lake, policy)
     con = connect()
     con.register("_superseded", pl.DataFrame({"run_key": pl.Series(state.superseded, dtype=pl.UInt64)}).to_arrow())
-    con.execute(f"CREATE VIEW _all_scores AS {_scores_from(con, state.scores)}")
+    con.execute(f"CREATE VIEW _all_scores AS {_scores_from(con, state.scores, policy)}")
     kept = "SELECT * FROM _all_scores ANTI JOIN _superseded USING (run_key)" if state.superseded else "FROM _all_scores"
     con.execute(f"CREATE VIEW _kept_scores AS {kept}")
     try:
@@ -119,10 +120,10 @@ def score_session(lake: Lake, policy: Policy, where: str | None = None) -> tuple
     return con, state
 
 
-def _scores_from(con: duckdb.DuckDBPyConnection, scores: Iterable[Folder]) -> str:
+def _scores_from(con: duckdb.DuckDBPyConnection, scores: Iterable[Folder], policy: Policy) -> str:
     files = [str(folder.file("scores")) for folder in scores]
     if not files:
-        con.register("_no_scores", pl.DataFrame(schema=scores_schema()).to_arrow())
+        con.register("_no_scores", pl.DataFrame(schema=scores_schema(policy)).to_arrow())
         return "FROM _no_scores"
     listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
     return f"FROM read_parquet([{listed}])"

@@ -165,6 +165,7 @@ class References(Table):
     call_key = Column(pl.UInt64, "key of (tool, canonical arguments); null where any")
     name_key = Column(pl.UInt64, "key of the tool name")
     optional = Column(pl.Boolean, "may be left out without loss")
+    compare_args = Column(pl.List(pl.String), "the arguments its source compares; null: says nothing")
 
 
 class Tools(Table):

@@ -24,6 +24,7 @@ from pipeline.plain import frame
 from pipeline.schema import References, Rejects, Runs, Steps, Tasks
 from pipeline.tables.groups import quoted
 from pipeline.tables.result import Result
+from pipeline.tables.session import unscored
 
 if TYPE_CHECKING:
     import os
@@ -85,8 +86,11 @@ def query(
             refuses it.
     """
     lake = opened(lake)
-    with closing(session(lake, policy_of(lake, policy))) as con:
-        return Result("sql", select(con, text, parameters), [])
+    rules = policy_of(lake, policy)
+    with closing(session(lake, rules)) as con:
+        rows = select(con, text, parameters)
+    notes = [f"policy: {rules.title}", *unscored(current(lake, rules))]
+    return Result("sql", rows, notes if "scores" in text.lower() else [])
 
 
 def opened(lake: Lake | str | os.PathLike[str]) -> Lake:

@@ -89,7 +89,7 @@ def marked(text: str) -> str:
     r"""Escape what Markdown, or the HTML in it, would act on.
 
     >>> marked("a|b </script>")
-    'a\\\\|b &lt;/script>'
+    'a\\|b &lt;/script>'
     """
     return visible(text).translate(_MARKDOWN)
 

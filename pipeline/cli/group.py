@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -81,6 +82,9 @@ class LazyGroup(click.Group):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Be the process: what comes through under `--debug` is shown, its exit code is kept."""
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, TextIOWrapper):  # a sign the terminal lacks is no error
+                stream.reconfigure(errors="backslashreplace")
         try:
             return self.main(*args, **kwargs)
         except SystemExit:

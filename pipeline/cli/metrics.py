@@ -105,5 +105,5 @@ def _upright(result: Result) -> Result:
     """Turn one row of many columns into one line each, to be read."""
     columns = result.rows.columns
     values = [result.rows[name].cast(pl.String).item() for name in columns]
-    rows = pl.DataFrame({"of": columns, "is": values}).drop_nulls()
+    rows = pl.DataFrame({"property": columns, "value": values}).drop_nulls()
     return result._replace(rows=rows)

@@ -32,7 +32,9 @@ KEYS = ("run_id", "task_id", "trial", "agent_version", "status")
 @declare("scores", example='trajtab scores lake --where "f1 < 0.5" --sort n_steps --limit 5')
 @lake_argument
 @where_option
-@click.option("--sort", metavar="METRIC", help="Sort by a column, the least first; -METRIC: the greatest.")
+@click.option(
+    "--sort", metavar="METRIC", help="Sort by a column, the least first; -METRIC: the greatest."
+)
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Show so many runs.")
 @click.option("--columns", type=names, metavar="COL,...", help="Show these columns.")
 @policy_option

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pipeline import workbench
 from pipeline.cli.command import command as declare
 from pipeline.cli.options import Outputs, key_value, lake_argument, output_options, policy_option
 from pipeline.cli.output import emit, say
@@ -15,7 +16,6 @@ from pipeline.current import policy_of
 from pipeline.errors import TrajtabError
 from pipeline.lake import Lake
 from pipeline.tables.result import Result
-from pipeline.workbench import VIEWS, init_script, select, session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +43,7 @@ trajtab sql lake --init > lake.sql && duckdb -init lake.sql"""
     "--param",
     "parameters",
     type=key_value,
+    metavar="KEY=VALUE",
     multiple=True,
     help="What $key stands for in the query: text, to be cast where it is no text.",
 )
@@ -66,16 +67,16 @@ def command(
     opened = Lake.open(lake)
     if init:
         _refuse_beside_init(query, outputs)
-        click.echo(init_script(opened, policy), nl=False)
+        click.echo(workbench.init_script(opened, policy), nl=False)
         return
     text = sys.stdin.read() if query == "-" else query
     if text is None and not sys.stdin.isatty():
         raise click.UsageError('no QUERY given; "-" reads it from stdin')
-    with closing(session(opened, policy_of(opened, policy))) as con:
-        if text is None:
-            _prompt(con, dict(parameters), outputs)
-        else:
-            _answer(con, text, dict(parameters), outputs)
+    if text is not None:
+        _tell(workbench.query(opened, text, policy=policy, parameters=dict(parameters)), outputs)
+        return
+    with closing(workbench.session(opened, policy_of(opened, policy))) as con:
+        _prompt(con, dict(parameters), outputs)
 
 
 def _refuse_beside_init(query: str | None, outputs: Outputs) -> None:
@@ -83,26 +84,26 @@ def _refuse_beside_init(query: str | None, outputs: Outputs) -> None:
         raise click.UsageError("--init prints a script: it takes no QUERY, --format or --output")
 
 
-def _answer(
-    con: DuckDBPyConnection, text: str, parameters: dict[str, str], outputs: Outputs
-) -> None:
-    rows = select(con, text, parameters)
-    result = Result("sql", rows, [])
+def _tell(result: Result, outputs: Outputs) -> None:
+    """Print a result; for reading, its first rows are enough."""
+    rows = result.rows
     if rows.height <= MOST:
         emit(result, outputs)
         return
     note = f"the first {MOST:,} of {rows.height:,} rows; --format csv holds all"
-    emit(result, outputs, cut=Result("sql", rows.head(MOST), [note]))
+    emit(result, outputs, cut=Result(result.kind, rows.head(MOST), [*result.notes, note]))
 
 
 def _prompt(con: DuckDBPyConnection, parameters: dict[str, str], outputs: Outputs) -> None:
     """Answer one statement after the other; an error does not end it."""
-    say(f"views: {', '.join(VIEWS)}; end a statement with ';', leave with \\q")
+    say(f"views: {', '.join(workbench.VIEWS)}; end a statement with ';', leave with \\q")
     for text in _statements():
         try:
-            _answer(con, text, parameters, outputs)
+            _tell(Result("sql", workbench.select(con, text, parameters), []), outputs)
         except TrajtabError as error:
             say(f"error: {error}")
+        except KeyboardInterrupt:
+            say("interrupted")
 
 
 def _statements() -> Iterator[str]:

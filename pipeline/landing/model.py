@@ -50,6 +50,7 @@ class Expected(msgspec.Struct, forbid_unknown_fields=True):
     optional: bool = False
     turn_index: int | None = None
     response_index: int | None = None
+    compare_args: list[str] | None = None
 
 
 class References:

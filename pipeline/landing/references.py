@@ -64,6 +64,7 @@ class ReferenceBook:
             key.call_key,
             key.name_key,
             call.optional,
+            call.compare_args,
         )
 
     def frame(self) -> pl.DataFrame:

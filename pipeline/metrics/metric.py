@@ -19,9 +19,10 @@ class Metric:
     """One metric, one name: the registry's entry, the column, the macro and the docs heading."""
 
     name: str
-    family: Literal["ordered", "overlap", "path", "usage", "outcome"]
-    kind: Literal["fraction", "flag", "count", "amount"]
-    """fraction: in [0, 1]; flag: 0 or 1; count: whole numbers; amount: any number of a unit."""
+    family: Literal["ordered", "overlap", "path", "usage", "outcome", "rules", "user"]
+    kind: Literal["fraction", "flag", "count", "amount", "text"]
+    """fraction: in [0, 1]; flag: 0 or 1; count: whole numbers; amount: any number of a unit; text:
+    words beside the numbers, in scores but in no table of figures."""
     better: Literal["higher", "lower", "neither"]
     meaning: str
     formula: str
@@ -42,7 +43,7 @@ class Metric:
     @property
     def low(self) -> float | None:
         """The least value it can take, or None."""
-        return None if self.kind == "amount" and self.unit == "" else 0.0
+        return None if self.kind == "text" or (self.kind == "amount" and self.unit == "") else 0.0
 
     @property
     def high(self) -> float | None:

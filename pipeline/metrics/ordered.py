@@ -144,7 +144,7 @@ def in_order_match(walked: pl.Expr, n_expected: pl.Expr) -> pl.Expr:
 
 def metrics(level: str) -> list[Metric]:
     """Return the family at one level: "" compares arguments too, "_names" tool names only."""
-    n, m = pl.col("n_expected"), pl.col("n_calls")
+    n, m = pl.col(f"n_ordered{level}"), pl.col("n_calls")
     walked, hits = pl.col(f"walked{level}"), pl.col(f"position_hits{level}")
     prefix, length = pl.col(f"prefix{level}"), pl.col(f"lcs_length{level}")
     what = "tool names" if level else "calls"

@@ -142,7 +142,7 @@ def call_accuracy(full: pl.Expr, by_name: pl.Expr, n_expected: pl.Expr, n_calls:
 
 def metrics(level: str) -> list[Metric]:
     """Return the family at one level: "" compares arguments too, "_names" tool names only."""
-    n, m, tp = pl.col("n_expected"), pl.col("n_calls"), pl.col(f"tp{level}")
+    n, m, tp = pl.col(f"n_overlap{level}"), pl.col("n_calls"), pl.col(f"tp{level}")
     common = pl.col(f"n_common{level}")
     of_e, of_a = pl.col(f"n_distinct_expected{level}"), pl.col(f"n_distinct{level}")
     what = "tool names" if level else "calls"
@@ -249,7 +249,7 @@ def metrics(level: str) -> list[Metric]:
 
 
 def _credits(fraction: Callable[..., Metric]) -> list[Metric]:
-    n, m = pl.col("n_expected"), pl.col("n_calls")
+    n, m = pl.col(f"n_overlap{NAMES}"), pl.col("n_calls")
     formula = "(full matches + matches by name) / (2·max(n, m))"
     return [
         fraction(
@@ -262,6 +262,6 @@ def _credits(fraction: Callable[..., Metric]) -> list[Metric]:
             "call_accuracy_position",
             "pairing by position: 1 per equal call, ½ where only the tool is the same",
             formula,
-            call_accuracy(pl.col("position_hits"), pl.col(f"position_hits{NAMES}"), n, m),
+            call_accuracy(pl.col("position_hits"), pl.col(f"position_hits{NAMES}"), pl.col(f"n_ordered{NAMES}"), m),
         ),
     ]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from pipeline.errors import UnknownNameError
-from pipeline.metrics import ordered, overlap, path, usage
+from pipeline.errors import InputError, UnknownNameError
+from pipeline.metrics import ordered, overlap, path, rules, turns, usage
 from pipeline.metrics.metric import LEVELS, Metric
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from pipeline.policy import Policy
 
 METRICS_VERSION = 1
 """Part of every score batch's name: raise it when a number would change."""
@@ -20,35 +22,57 @@ METRICS_VERSION = 1
 def metrics() -> dict[str, Metric]:
     """Return all metrics by name, in the order of the score columns."""
     found = [metric for level in LEVELS for family in (ordered, overlap) for metric in family.metrics(level)]
-    found += path.metrics() + usage.metrics()
+    found += turns.metrics(found)
+    found += path.metrics() + usage.metrics() + rules.metrics()
     return {metric.name: metric for metric in found}
 
 
-def get(name: str) -> Metric:
-    """Return the metric called `name`.
+def metrics_for(policy: Policy | None) -> dict[str, Metric]:
+    """Return all metrics by name, the policy's own last.
+
+    Raises:
+        InputError: a metric of the policy has a name that cannot be one, or is taken.
+    """
+    known = metrics()
+    if policy is None or not policy.metric:
+        return known
+    return {**known, **{metric.name: metric for metric in rules.own(policy, known)}}
+
+
+def get(name: str, policy: Policy | None = None) -> Metric:
+    """Return the metric called `name`, of trajtab or of the policy.
 
     Raises:
         UnknownNameError: no metric has that name.
     """
-    known = metrics()
+    known = metrics_for(policy)
     if name not in known:
         raise UnknownNameError.among("metric", name, known)
     return known[name]
 
 
-def headline() -> list[str]:
-    """Return the names of the metrics that tables show when none is named."""
-    return [name for name, metric in metrics().items() if metric.headline]
+def headline(policy: Policy | None = None) -> list[str]:
+    """Return the names of the metrics that tables show when none is named; a policy's own are."""
+    return [name for name, metric in metrics_for(policy).items() if metric.headline]
 
 
-def chosen(names: Sequence[str] | None) -> list[Metric]:
-    """Return the metrics of that name; None is the headline set, "all" is every one.
+def chosen(names: Sequence[str] | None, policy: Policy | None = None) -> list[Metric]:
+    """Return the metrics of that name; None is the headline set, "all" is every one in figures.
 
     Raises:
         UnknownNameError: a name is no metric's.
+        InputError: the metric is text, which has no mean.
     """
     if names is None:
-        names = headline()
+        names = headline(policy)
     elif "all" in names:
-        names = list(metrics())
-    return [get(name) for name in names]
+        names = [name for name, metric in metrics_for(policy).items() if metric.kind != "text"]
+    return [_figure(get(name, policy)) for name in names]
+
+
+def _figure(metric: Metric) -> Metric:
+    if metric.kind == "text":
+        raise InputError(
+            f"metric {metric.name!r} is text, not a figure; `trajtab scores --columns run_id,{metric.name}` shows it"
+        )
+    return metric

@@ -52,9 +52,13 @@ def score(
     for done, batch in enumerate(todo, 1):
         tasks = tasks_of(batch, latest)
         name = score_name(batch, rules, tasks)
-        table = score_batch(lake, batch, tasks, rules)
+        scored = score_batch(lake, batch, tasks, rules)
+        table = scored.scores
         with lake.workspace() as work:
-            manifest = {"name": name, "batch": batch.name, "policy": rules.hash, "metrics": METRICS_VERSION}
+            manifest = {
+                "name": name, "batch": batch.name, "policy": rules.hash,
+                "metrics": METRICS_VERSION, "rekeyed": scored.rekeyed,
+            }  # fmt: skip
             lake.commit(work, f"scores/p-{rules.hash}/{name}", {"scores": table}, manifest)
         runs += table.height
         if progress is not None:

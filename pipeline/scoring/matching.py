@@ -3,14 +3,14 @@
 Everything is a gather, one keyed join per level, and binary searches in one sorted column; no row
 is grouped by run and no run is looked at by itself.
 
-A *pair* is one run against one alternative of its reference. Each matched call is packed into one
+A *pair* is one run (or one turn of it) against one alternative of its reference. Each matched call is packed into one
 integer (pair, which distinct expected key, position in the run): sorted, it answers "how often"
 by neighbours and "the next one after t" by binary search.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
@@ -18,17 +18,8 @@ from pipeline.errors import InputError
 from pipeline.scoring.segments import lists, totals
 from pipeline.scoring.subsequence import BITS, ORDINAL, POWERS, WIDE, longest, walk
 
-
-class Pairs(NamedTuple):
-    """Runs against alternatives, with the actual calls of each laid out flat.
-
-    `frame`: pair, ref, n_expected, n_calls, first. `calls`: pair, ref, ordinal, call_key,
-    name_key; sorted by (pair, ordinal).
-    """
-
-    frame: pl.DataFrame
-    calls: pl.DataFrame
-
+if TYPE_CHECKING:
+    from pipeline.scoring.units import Units
 
 COUNTS = (
     "position_hits", "prefix", "tp", "walked", "lcs_length", "n_common", "n_distinct_expected", "n_distinct",
@@ -36,64 +27,95 @@ COUNTS = (
 """What matching counts for each pair, before anything is divided."""
 
 
-def counts(pairs: Pairs, expected: pl.DataFrame, key: str) -> pl.DataFrame:
-    """Return COUNTS for every pair, comparing calls by the column `key`."""
+class Counted(NamedTuple):
+    """COUNTS, one row per pair; and for each row of `calls` the position it is matched to."""
+
+    frame: pl.DataFrame
+    places: pl.Series
+
+
+def counts(pairs: Units, expected: pl.DataFrame, key: str) -> Counted:
+    """Count for every pair, comparing calls by the column `key`."""
     _check_room(pairs)
+    n_pairs = pairs.frame.height
     hits, prefix = _by_position(pairs, expected[key], key)
-    slots = _slots(expected, key)
-    matched = pairs.calls.select("pair", "ref", "ordinal", key).join(
+    slots, slot_places = _slots(expected, key)
+    matched = pairs.calls.select("pair", "ref", "ordinal", key).with_row_index("row").join(
         slots, on=["ref", key], maintain_order="left"
     )
     wanted = expected.select("ref", key).join(
         slots, on=["ref", key], how="left", maintain_order="left", nulls_equal=True
     )["slot"]
-    packed = matched.select(
-        (
-            (pl.col("pair").cast(WIDE) * ORDINAL + pl.col("slot")) * ORDINAL
-            + pl.col("ordinal").cast(WIDE)
-        ).alias("packed"),
-        "times",
-    ).sort("packed")
-    tp, common = _multiset(packed, pairs.frame.height)
+    ranked = _ranked(matched)
+    met = ranked.filter(pl.col("rank") < pl.col("times"))
     per_ref = slots.group_by("ref").len()
-    return pl.DataFrame(
+    frame = pl.DataFrame(
         {
             "position_hits": hits,
             "prefix": prefix,
-            "tp": tp,
-            "walked": walk(pairs.frame, packed["packed"], wanted),
+            "tp": _occurrences(met["pair"], n_pairs),
+            "walked": walk(pairs.frame, ranked["packed"], wanted),
             "lcs_length": longest(pairs.frame, matched, slots),
-            "n_common": common,
+            "n_common": _occurrences(ranked.filter(pl.col("rank") == 0)["pair"], n_pairs),
             "n_distinct_expected": pairs.frame.join(
                 per_ref, on="ref", how="left", maintain_order="left"
             )["len"].fill_null(0),
             "n_distinct": lists(pairs.calls[key], pairs.frame["n_calls"]).list.n_unique(),
         }
     ).cast(pl.Int64)
+    place = slot_places.gather(met["begin"] + met["rank"]) if met.height else slot_places.clear()
+    return Counted(frame, scattered(met["row"], place, pairs.calls.height))
 
 
-def _slots(expected: pl.DataFrame, key: str) -> pl.DataFrame:
-    """Number the distinct keys of each alternative; `bits` is meant for those of <= 64 calls."""
-    return (
+def scattered(rows: pl.Series, values: pl.Series, length: int) -> pl.Series:
+    """Return a column of `length` with `values` at `rows` and null elsewhere.
+
+    >>> scattered(pl.Series([2, 0]), pl.Series([7, 8]), 3).to_list()
+    [8, None, 7]
+    """
+    each = pl.DataFrame({"row": pl.int_range(length, dtype=pl.Int64, eager=True)})
+    told = pl.DataFrame({"row": rows.cast(pl.Int64), "value": values.cast(pl.Int64)})
+    return each.join(told, on="row", how="left", maintain_order="left")["value"]
+
+
+def _slots(expected: pl.DataFrame, key: str) -> tuple[pl.DataFrame, pl.Series]:
+    """Number the distinct keys of each alternative, and list their positions one after the other.
+
+    `begin` is where a slot's positions begin in that list; `bits` is meant for refs of at most 64.
+    """
+    bit = pl.lit(POWERS).gather(pl.col("position").clip(upper_bound=BITS - 1))
+    slots = (
         expected.select("ref", key, "position")
         .group_by("ref", key, maintain_order=True)
-        .agg(
-            pl.len().cast(pl.Int64).alias("times"),
-            pl.col("position").alias("places"),
-            pl.lit(POWERS).gather(pl.col("position").clip(upper_bound=BITS - 1)).sum().alias("bits"),
+        .agg(pl.len().cast(pl.Int64).alias("times"), pl.col("position").alias("places"), bit.sum().alias("bits"))
+        .with_columns(
+            pl.int_range(pl.len(), dtype=WIDE).over("ref").alias("slot"),
+            (pl.col("times").cum_sum() - pl.col("times")).alias("begin"),
         )
-        .with_columns(pl.int_range(pl.len(), dtype=WIDE).over("ref").alias("slot"))
+    )
+    return slots, slots["places"].explode()
+
+
+def _ranked(matched: pl.DataFrame) -> pl.DataFrame:
+    """Sort the matched calls by (pair, slot, ordinal) and rank each among its equals."""
+    packed = (pl.col("pair").cast(WIDE) * ORDINAL + pl.col("slot")) * ORDINAL + pl.col("ordinal").cast(WIDE)
+    told = matched.select(packed.alias("packed"), "times", "begin", "row").sort("packed")
+    group = pl.col("packed") // ORDINAL
+    at = pl.int_range(pl.len(), dtype=pl.Int64)
+    begins = pl.when((group != group.shift()).fill_null(value=True)).then(at).forward_fill()
+    return told.with_columns(
+        (pl.col("packed") // (ORDINAL * ORDINAL)).alias("pair"), (at - begins).alias("rank")
     )
 
 
-def _check_room(pairs: Pairs) -> None:
+def _check_room(pairs: Units) -> None:
     longest = max(pairs.frame["n_calls"].max() or 0, pairs.frame["n_expected"].max() or 0)  # type: ignore[type-var]  # both are integer columns
     if int(longest) >= ORDINAL - 1:  # type: ignore[call-overload]  # an integer column's maximum
         raise InputError(f"a run or reference has {longest} calls; at most {ORDINAL - 2} can be scored")
 
 
 def _by_position(
-    pairs: Pairs, expected_keys: pl.Series, key: str
+    pairs: Units, expected_keys: pl.Series, key: str
 ) -> tuple[pl.Series, pl.Series]:
     """Count positions where both keys are equal, and those before the first that are not."""
     frame, calls = pairs.frame, pairs.calls
@@ -125,20 +147,6 @@ def _by_position(
     else:
         prefix = n_calls
     return totals(equal, n_calls), prefix
-
-
-def _multiset(packed: pl.DataFrame, n_pairs: int) -> tuple[pl.Series, pl.Series]:
-    """Count, per pair, matched calls up to as many of a key as are expected, and shared keys."""
-    group = pl.col("packed") // ORDINAL
-    place = pl.int_range(pl.len(), dtype=pl.Int64)
-    begins = pl.when((group != group.shift()).fill_null(value=True)).then(place).forward_fill()
-    marked = packed.select(
-        (pl.col("packed") // (ORDINAL * ORDINAL)).alias("pair"),
-        (place - begins).alias("rank"),
-        "times",
-    )
-    tp = _occurrences(marked.filter(pl.col("rank") < pl.col("times"))["pair"], n_pairs)
-    return tp, _occurrences(marked.filter(pl.col("rank") == 0)["pair"], n_pairs)
 
 
 def _occurrences(ordered: pl.Series, n_pairs: int) -> pl.Series:

@@ -56,10 +56,10 @@ def aggregate(
         UnknownNameError: no such group column or metric.
         InputError: DuckDB refuses `where`.
     """
-    metrics_ = list(dict.fromkeys(chosen(metrics or None)))
+    wanted = chosen(list(dict.fromkeys(metrics)) if metrics else None)
     groups = groups_of(by)
     with opened(lake, policy, where) as session:
-        rows = aggregate_scores(session.con, metrics_, by)
+        rows = aggregate_scores(session.con, wanted, by)
     return Result("aggregate", rows, [*session.notes, *mean_over_groups(rows, len(groups))])
 
 

@@ -58,10 +58,10 @@ def percentiles(
         UnknownNameError: no such group column or metric.
         InputError: a quantile outside 0 to 1, or DuckDB refuses `where`.
     """
-    metrics_ = list(dict.fromkeys(chosen(metrics or None)))
+    wanted = chosen(list(dict.fromkeys(metrics)) if metrics else None)
     columns = {column_of(q): q for q in quantiles}
     with opened(lake, policy, where) as session:
-        rows = percentiles_of(session.con, metrics_, by, list(columns.values()))
+        rows = percentiles_of(session.con, wanted, by, list(columns.values()))
     return Result("percentiles", rows, [*session.notes, METHOD, *few_values(rows, columns)])
 
 

@@ -3,77 +3,56 @@
 -- Grain       One row per group and metric, in group order and the order of the metrics asked for.
 -- Parameters  Tables made for the question at hand:
 --             ranges    one row per group: group_id, and per metric range_NAME, a range_of(…)
---             clusters  one row per group, task and kind of run: group_id, suite, task_id (null:
---                       runs without a task, each a cluster of its own), errored, vacuous, n_rows,
---                       and per metric sums_NAME, a summed(…)
+--             sums      one row per group and kind of run: group_id, alone (without a task: a
+--                       cluster of its own), errored, vacuous, n_rows, and per metric sums_NAME,
+--                       a summed(…)
+--             betweens  one row per group: group_id, and per metric between_NAME, a
+--                       between_tasks(…)
 --             measures  one row per metric: metric, place, and what its rules need to know
 -- Columns     group_id, metric, n_total, n_scored, n_null, n_error, n_vacuous, mean, micro, std,
 --             min, max, mean_errors_zero; for the interval: n_clusters, se2, flag, low, high
 -- Rules       n_error   null values of runs whose status is error, where the metric counts them
 --             se2       G/(G−1) · Σ_g(Σ_i(x − mean))² / N² over G clusters and N values
 WITH long AS (
-    UNPIVOT clusters ON COLUMNS('^sums_') INTO NAME metric VALUE sums
-),
-
-cluster_sums AS (
-    SELECT
-        group_id,
-        metric[6:] AS metric,
-        task_id IS NULL AS alone,
-        sum(n_rows) AS n_rows,
-        sum(sums.n) AS n,
-        sum(sums.total) AS total,
-        sum(sums.squares) AS squares,
-        sum(sums.num) AS num,
-        sum(sums.den) AS den,
-        sum(CASE WHEN errored THEN n_rows - sums.n END) AS n_errored,
-        sum(CASE WHEN vacuous THEN sums.n END) AS n_vacuous
-    FROM long
-    GROUP BY group_id, long.metric, suite, task_id
+    UNPIVOT sums ON COLUMNS('^sums_') INTO NAME metric VALUE part
 ),
 
 totals AS (
     SELECT
         group_id,
-        metric,
+        metric[6:] AS metric,
         sum(n_rows) AS n_rows,
-        nullif(sum(n), 0) AS n,
-        sum(total) AS total,
-        sum(squares) AS squares,
-        sum(num) AS num,
-        sum(den) AS den,
-        sum(n_errored) AS n_errored,
-        sum(n_vacuous) AS n_vacuous
-    FROM cluster_sums
-    GROUP BY group_id, metric
+        nullif(sum(part.n), 0) AS n,
+        sum(part.total) AS total,
+        sum(part.squares) AS squares,
+        sum(part.num) AS num,
+        sum(part.den) AS den,
+        sum(CASE WHEN errored THEN n_rows - part.n END) AS n_errored,
+        sum(CASE WHEN vacuous THEN part.n END) AS n_vacuous,
+        {
+            'n': sum(CASE WHEN alone THEN part.n END),
+            'total': sum(CASE WHEN alone THEN part.total END),
+            'squares': sum(CASE WHEN alone THEN part.squares END)
+        } AS alone
+    FROM long
+    GROUP BY ALL
 ),
 
--- A cluster's Σ_i(x − mean), times N to stay whole.
-deviations AS (
-    SELECT
-        c.group_id,
-        c.metric,
-        c.alone,
-        c.n,
-        t.n * c.total - c.n * t.total AS deviation,
-        CASE WHEN c.alone THEN scatter(c.n, c.total, c.squares) END AS scatter
-    FROM cluster_sums AS c
-    JOIN totals AS t USING (group_id, metric)
-    WHERE c.n > 0
-),
-
--- The runs without a task stand in one row per group and metric; its n clusters of one value lie
--- around their own mean (scatter), and that mean lies off the group's (deviation² / n).
-between_clusters AS (
+-- Runs without a task are clusters of one value: they lie around their own mean (scatter), and
+-- that mean lies off the group's (deviation² / n).
+alone AS (
     SELECT
         group_id,
         metric,
-        sum(CASE WHEN alone THEN n ELSE 1 END) AS n_clusters,
-        coalesce(sum_of_squares(CASE WHEN NOT alone THEN deviation END), 0) AS of_tasks,
-        coalesce(max(CASE WHEN alone THEN deviation::DOUBLE * deviation::DOUBLE / n END), 0) AS of_alone,
-        coalesce(max(scatter), 0) AS among_alone
-    FROM deviations
-    GROUP BY group_id, metric
+        alone.n AS n_clusters,
+        scatter(alone.n, alone.total, alone.squares) AS among,
+        deviation(alone, {'n': n, 'total': total})::DOUBLE ** 2 / alone.n AS off_mean
+    FROM totals
+    WHERE alone.n > 0
+),
+
+tasks AS (
+    UNPIVOT betweens ON COLUMNS('^between_') INTO NAME metric VALUE between_tasks
 ),
 
 spreads AS (
@@ -96,13 +75,14 @@ in_units AS (
         coalesce(t.total, 0)::DOUBLE AS total,
         t.num::DOUBLE / nullif(t.den, 0) AS micro,
         scatter(t.n, t.total, t.squares) / nullif(t.n - 1, 0) AS variance,
-        b.n_clusters,
-        b.n_clusters / nullif(b.n_clusters - 1, 0)
-            * ((b.of_tasks + b.of_alone) / t.n / t.n + b.among_alone) / t.n / t.n AS se2
+        coalesce(b.between_tasks.n_tasks, 0) + coalesce(a.n_clusters, 0) AS n_clusters,
+        (coalesce(b.between_tasks.squares, 0) + coalesce(a.off_mean, 0)) / t.n / t.n
+            + coalesce(a.among, 0) AS between_clusters
     FROM spreads AS s
     JOIN measures AS m ON m.metric = s.metric[7:]
     LEFT JOIN totals AS t ON t.group_id = s.group_id AND t.metric = m.metric
-    LEFT JOIN between_clusters AS b ON b.group_id = s.group_id AND b.metric = m.metric
+    LEFT JOIN alone AS a ON a.group_id = s.group_id AND a.metric = m.metric
+    LEFT JOIN tasks AS b ON b.group_id = s.group_id AND b.metric[9:] = m.metric
 ),
 
 -- Rounding to units must not carry a mean outside its own values.
@@ -110,10 +90,10 @@ in_values AS (
     SELECT
         * REPLACE (
             greatest(lo, least(hi, mean / scale)) AS mean,
-            se2 / scale / scale AS se2,
             total / scale AS total
         ),
-        sqrt(variance) / scale AS std
+        sqrt(variance) / scale AS std,
+        n_clusters / nullif(n_clusters - 1, 0) * between_clusters / n / n / scale / scale AS se2
     FROM in_units
 )
 

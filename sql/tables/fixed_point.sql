@@ -7,10 +7,14 @@
 -- Macros      scale_of(lo, hi)            the power of two for values from lo to hi
 --             fixed(x, scale)             x in units (a cast to BIGINT rounds to nearest)
 --             range_of(x, scale)          aggregate: least, greatest, and the scale in use
+--             gathered(x)                 aggregate: n and total of x
 --             summed(x, num, den)         aggregate: n, total and squares of x; num and den where
 --                                         x is not null
---             scatter(n, total, squares)  Σ(x − mean)², one rounding after exact integers
+--             merged(part)                aggregate: n and total over parts
+--             scatter(n, total, squares)  Σ(x − mean)², rounded once after exact integers
 --             sum_of_squares(d)           aggregate: Σ d² of HUGEINT d, |d| < 2^104
+--             deviation(part, whole)      how far a part's total lies off its share, times N
+--             between_tasks(task, whole)  aggregate: tasks with values, and Σ deviation²
 
 CREATE OR REPLACE TEMP MACRO scale_of(lo, hi) AS
     coalesce(2.0 ** least(1000, 49 - ceil(log2(nullif(greatest(abs(lo), abs(hi)), 0)))), 1.0);
@@ -23,6 +27,8 @@ CREATE OR REPLACE TEMP MACRO range_of(x, scale) AS {
     'scale': coalesce(scale, scale_of(min(x)::DOUBLE, max(x)::DOUBLE))
 };
 
+CREATE OR REPLACE TEMP MACRO gathered(x) AS {'n': count(x), 'total': sum(x)};
+
 CREATE OR REPLACE TEMP MACRO summed(x, num, den) AS {
     'n': count(x),
     'total': sum(x),
@@ -30,6 +36,8 @@ CREATE OR REPLACE TEMP MACRO summed(x, num, den) AS {
     'num': sum(CASE WHEN x IS NOT NULL THEN (num)::BIGINT END),
     'den': sum(CASE WHEN x IS NOT NULL THEN (den)::BIGINT END)
 };
+
+CREATE OR REPLACE TEMP MACRO merged(part) AS {'n': sum(part.n), 'total': sum(part.total)};
 
 -- With total = n·q + r: Σx² − n·q² − 2·q·r is whole, and r² / n is all that is left to take off.
 CREATE OR REPLACE TEMP MACRO scatter(n, total, squares) AS greatest(
@@ -43,3 +51,12 @@ CREATE OR REPLACE TEMP MACRO sum_of_squares(d) AS
     sum((abs(d) // 562949953421312) * (abs(d) // 562949953421312))::DOUBLE * 2.0 ** 98
         + sum((abs(d) // 562949953421312) * (abs(d) % 562949953421312))::DOUBLE * 2.0 ** 50
         + sum((abs(d) % 562949953421312) * (abs(d) % 562949953421312))::DOUBLE;
+
+-- N · Σ_i(x − mean) over the values of one part is whole: N · part.total − part.n · total.
+CREATE OR REPLACE TEMP MACRO deviation(part, whole) AS
+    whole.n * part.total - part.n * whole.total;
+
+CREATE OR REPLACE TEMP MACRO between_tasks(task, whole) AS {
+    'n_tasks': count(deviation(task, whole)),
+    'squares': sum_of_squares(deviation(task, whole))
+};

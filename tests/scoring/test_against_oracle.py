@@ -27,7 +27,11 @@ from pipeline.landing.land import land
 from pipeline.metrics.registry import metrics
 from pipeline.scoring import score
 
-REFERENCE = [name for name, metric in metrics().items() if metric.reference]
+REFERENCE = [
+    name
+    for name, metric in metrics().items()
+    if metric.family in ("ordered", "overlap") and not name.endswith("_turns")
+]
 PATH = [
     "n_steps", "n_calls", "n_llm_calls", "n_tools", "error_rate", "backtracking_rate",
     "tool_precision", "input_tokens", "output_tokens", "total_tokens",

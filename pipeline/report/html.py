@@ -1,0 +1,254 @@
+"""A report: one HTML page about a lake that needs no network and is the same byte for byte.
+
+It holds what the lake says and nothing of the machine: no clock, no absolute path.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+
+from pipeline import queries
+from pipeline.current import current, policy_of
+from pipeline.landing.model import REASONS
+from pipeline.metrics import registry
+from pipeline.policy import Backtracking
+from pipeline.report.markup import (
+    Column,
+    chart,
+    columns,
+    facts,
+    note,
+    page,
+    section,
+    span,
+    table,
+    text,
+)
+from pipeline.tables.aggregate import aggregate
+from pipeline.tables.percentiles import percentiles
+from pipeline.workbench import opened, session
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from duckdb import DuckDBPyConnection
+
+    from pipeline.current import Current
+    from pipeline.lake import Lake
+    from pipeline.policy import Policy
+    from pipeline.tables.result import Result
+
+ARM = ("agent", "agent_version", "model")
+MOST_RUNS = 20
+MOST_GROUPS = 200
+MOST_TOOLS = 100
+
+STATUSES = {
+    "scored": "scored against a reference",
+    "no_reference": "no reference: path metrics only",
+    "args_not_captured": "arguments that the reference gives were not captured: names only",
+    "error": "the run failed for infrastructure reasons: path metrics only",
+}
+
+
+class Found(NamedTuple):
+    """What the page says beside the tables of scores."""
+
+    overview: dict[str, Any]
+    tools: pl.DataFrame
+    worst: pl.DataFrame
+    statuses: pl.DataFrame
+    rejects: pl.DataFrame
+
+
+def report(
+    lake: Lake | str | os.PathLike[str], *, by: Sequence[str] = (), policy: str | None = None
+) -> str:
+    """Return the page about a lake.
+
+    Args:
+        lake: a lake or its folder.
+        by: group columns; default: those of agent, agent_version and model with several values.
+        policy: whose scores count: a policy file or `preset:NAME`; default: the lake's own.
+
+    Raises:
+        UnknownNameError: no such group column.
+    """
+    lake = opened(lake)
+    rules = policy_of(lake, policy)
+    found = _found(lake, rules)
+    groups = list(by) or [name for name in ARM if found.overview[name] > 1]
+    totals = aggregate(lake, policy=policy)
+    spread = percentiles(lake, policy=policy)
+    body = [
+        _header(lake, rules, found.overview),
+        _totals(totals),
+        _percentiles(spread),
+        _groups(aggregate(lake, by=groups, policy=policy), groups) if groups else "",
+        _tools(found.tools),
+        _worst(found.worst),
+        _quality(lake, current(lake, rules), found, totals.rows),
+    ]
+    return page(f"trajtab report: {lake.path.resolve().name}", "".join(body))
+
+
+def _found(lake: Lake, policy: Policy) -> Found:
+    with closing(session(lake, policy, confined=False)) as con:
+        return Found(
+            _asked(con, "overview").row(0, named=True),
+            _tools_of(con, policy),
+            _asked(con, "worst", most=MOST_RUNS),
+            _asked(con, "statuses"),
+            _asked(con, "rejects"),
+        )
+
+
+def _tools_of(con: DuckDBPyConnection, policy: Policy) -> pl.DataFrame:
+    back = policy.backtracking
+    found = _asked(con, "tools", window=back.window, unit=back.window_unit)
+    return found if _repeats_by_key(policy) else found.drop("n_backtracks")
+
+
+def _repeats_by_key(policy: Policy) -> bool:
+    """Tell whether a backtrack is, under this policy, a call whose logged arguments repeat."""
+    back, match = policy.backtracking, policy.match
+    plain = Backtracking(
+        window=back.window, window_unit=back.window_unit, abandon_patterns=back.abandon_patterns
+    )
+    return back == plain and not match.rule and not match.actors
+
+
+def _asked(con: DuckDBPyConnection, name: str, **parameters: object) -> pl.DataFrame:
+    found: pl.DataFrame = con.sql(queries.read(f"report/{name}"), params=parameters or None).pl()
+    return found
+
+
+def _header(lake: Lake, policy: Policy, overview: dict[str, Any]) -> str:
+    formats = sorted({form for batch in lake.batches() for form in batch.manifest["formats"]})
+    pairs = [
+        ("runs", f"{overview['n_runs']:,}"),
+        ("tool calls", f"{overview['n_calls']:,}"),
+        ("failed calls", f"{overview['n_errors']:,}"),
+        ("tasks", f"{overview['n_tasks']:,}"),
+        ("suites", ", ".join(overview["suites"]) or None),
+        ("formats", ", ".join(formats) or None),
+        ("first start", overview["first_started"]),
+        ("last start", overview["last_started"]),
+        ("policy", policy.title),
+    ]
+    return facts(pairs)
+
+
+def _totals(totals: Result) -> str:
+    rows = totals.rows
+    intervals = list(zip(rows["ci_low"], rows["ci_high"], strict=True))
+    parts = [
+        Column("metric", [_metric(name) for name in rows["metric"]]),
+        *columns(rows, ["mean"]),
+        Column("95% interval", [span(*interval) for interval in intervals], number=True),
+        Column("0 to 1", _charts(rows)),
+        *columns(
+            rows, ["micro", "std", "min", "max", "n_scored", "n_null", "n_error", "n_vacuous"]
+        ),
+    ]
+    return section("Scores", table(parts, "Scores"), *map(note, totals.notes))
+
+
+def _charts(rows: pl.DataFrame) -> list[str]:
+    values = zip(*(rows[name] for name in ("metric", "mean", "ci_low", "ci_high")), strict=True)
+    return [
+        chart(mean, low, high) if registry.get(metric).high == 1 else ""
+        for metric, mean, low, high in values
+    ]
+
+
+def _metric(name: str) -> str:
+    """Return a metric's name, what it means, and which way is better, as HTML."""
+    metric = registry.get(name)
+    better = "" if metric.better == "neither" else f"; {metric.better} is better"
+    return f"{text(name)}<small>{text(metric.meaning + better)}</small>"
+
+
+def _percentiles(spread: Result) -> str:
+    own = [sentence for sentence in spread.notes if not sentence.startswith("policy:")]
+    return section("Percentiles", table(columns(spread.rows), "Percentiles"), *map(note, own))
+
+
+def _groups(grouped: Result, groups: Sequence[str]) -> str:
+    """Return a table with one row per group and one column per metric: mean and interval."""
+    title = f"By {', '.join(groups)}"
+    parts: list[Column] = []
+    for (metric,), rows in grouped.rows.group_by("metric", maintain_order=True):
+        shown = rows.head(MOST_GROUPS)
+        if not parts:
+            # Positions, not names: a column grouped by may be called like one of the table.
+            keys = [shown.to_series(place) for place in range(len(groups))]
+            parts = [Column(text(key.name), [text(value) for value in key]) for key in keys]
+            parts += columns(shown, ["n_total"])
+        values = zip(shown["mean"], shown["ci_low"], shown["ci_high"], strict=True)
+        cells = [f"{text(mean)}<small>{span(low, high)}</small>" for mean, low, high in values]
+        parts.append(
+            Column(text(metric), cells, number=True, help=registry.get(str(metric)).meaning)
+        )
+    return section(title, table(parts, title), note("means, with 95% intervals below them"))
+
+
+def _tools(tools: pl.DataFrame) -> str:
+    if tools.is_empty():
+        return section("Tools", note("no tool was called"))
+    more = [note(f"{tools.height - MOST_TOOLS} more tools")] if tools.height > MOST_TOOLS else []
+    return section("Tools", table(columns(tools.head(MOST_TOOLS)), "Tools"), *more)
+
+
+def _worst(worst: pl.DataFrame) -> str:
+    if worst.is_empty():
+        return section("Worst runs", note("no scored run has f1 below 1 or a failed call"))
+    told = [column for column in worst.columns if worst[column].null_count() < worst.height]
+    order = note("lowest f1 first, then most failed calls, then most repeats")
+    return section("Worst runs", table(columns(worst, told), "Worst runs"), order)
+
+
+def _quality(lake: Lake, state: Current, found: Found, totals: pl.DataFrame) -> str:
+    batches = lake.batches()
+    pairs = [
+        ("batches", len(batches)),
+        ("batches without scores", len(state.unscored)),
+        ("runs without scores", sum(batch.rows("runs") for batch in state.unscored)),
+        ("runs a later landing replaced", len(state.superseded)),
+        ("runs left out as landed before", sum(b.manifest["duplicates"] for b in batches)),
+        ("records rejected", int(found.rejects["n_records"].sum())),
+    ]
+    return section(
+        "Data quality",
+        facts(pairs),
+        _rejected(found.rejects),
+        _statuses(found.statuses),
+        _nulls(totals),
+    )
+
+
+def _rejected(rejects: pl.DataFrame) -> str:
+    if rejects.is_empty():
+        return ""
+    meaning = Column("why", [text(REASONS.get(reason)) for reason in rejects["reason"]])
+    return table([*columns(rejects), meaning], "Rejected records")
+
+
+def _statuses(statuses: pl.DataFrame) -> str:
+    if statuses.is_empty():
+        return ""
+    meaning = Column("why", [text(STATUSES.get(status)) for status in statuses["status"]])
+    return table([*columns(statuses), meaning], "Score statuses")
+
+
+def _nulls(totals: pl.DataFrame) -> str:
+    """Return which metrics miss values, and when they do."""
+    missing = totals.filter((pl.col("n_null") > 0) | (pl.col("n_error") > 0))
+    if missing.is_empty():
+        return ""
+    why = Column("null", [text(registry.get(name).null) for name in missing["metric"]])
+    return table([*columns(missing, ["metric", "n_null", "n_error"]), why], "Missing values")

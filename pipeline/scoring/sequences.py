@@ -1,0 +1,117 @@
+"""One sequence of calls against one of expected calls, where keys alone do not decide.
+
+That is so where equality is only a relation (any arguments, subset modes, tolerance, pattern),
+where expected calls are optional, and where the order inside a response is free. Worked out once
+per distinct (ref, sequence), on masks: bit i of a call's mask says that it matches position i.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from pipeline.scoring.assignment import assign
+from pipeline.scoring.subsequence import length_of_lcs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Matches(NamedTuple):
+    """The counts of one pair. `n_overlap`, `n_ordered`: |E′|, without the optional calls unmet."""
+
+    position_hits: int
+    prefix: int
+    tp: int
+    walked: int
+    lcs_length: int
+    n_overlap: int
+    n_ordered: int
+    places: list[int | None]
+    """For each actual call the expected position it is matched to."""
+
+
+def match(masks: Sequence[int], n_expected: int, optional: int = 0, responses: Sequence[int] | None = None) -> Matches:
+    """Match actual calls, given as masks, against `n_expected` positions.
+
+    `responses`: for each call the response it belongs to, where order inside one is free.
+    """
+    taken = assign(masks, n_expected, optional)
+    unmet = sum(1 for i in range(n_expected) if optional >> i & 1 and i not in taken)
+    order = _reordered(masks, responses)
+    ordered = [masks[call] for call in order]
+    kept = list(range(n_expected))
+    if optional:
+        met = _on_best_subsequence(ordered, n_expected, optional)
+        kept = [i for i in kept if not optional >> i & 1 or i in met]
+        ordered = [_restricted(mask, kept) for mask in ordered]
+    hits = [mask >> i & 1 for i, mask in enumerate(ordered)]
+    walked = 0
+    for mask in ordered:
+        walked += mask >> walked & 1
+    places: list[int | None] = [None] * len(masks)
+    for place, call in taken.items():
+        places[call] = place
+    return Matches(
+        position_hits=sum(hits),
+        prefix=[*hits, 0].index(0),
+        tp=len(taken),
+        walked=walked,
+        lcs_length=length_of_lcs(ordered),
+        n_overlap=n_expected - unmet,
+        n_ordered=len(kept),
+        places=places,
+    )
+
+
+def _restricted(mask: int, kept: Sequence[int]) -> int:
+    return sum(1 << new for new, old in enumerate(kept) if mask >> old & 1)
+
+
+def _reordered(masks: Sequence[int], responses: Sequence[int] | None) -> Sequence[int]:
+    """Order the calls of each response by the positions they match, first come first served.
+
+    A call that matches nothing still open goes last in its response.
+    """
+    if responses is None:
+        return range(len(masks))
+    used = 0
+    targets: list[int] = []
+    nowhere = max((mask.bit_length() for mask in masks), default=0)
+    for mask in masks:
+        free = mask & ~used
+        bit = free & -free
+        used |= bit
+        targets.append(bit.bit_length() - 1 if bit else nowhere)
+    return sorted(range(len(masks)), key=lambda call: (responses[call], targets[call], call))
+
+
+def _on_best_subsequence(masks: Sequence[int], n_expected: int, optional: int) -> set[int]:
+    """Return the positions on the longest common subsequence that has most required calls."""
+    width = len(masks)
+    # best[i][j]: (length, required) for positions i.. against calls j..
+    best = [[(0, 0)] * (width + 1) for _ in range(n_expected + 1)]
+    for i in range(n_expected - 1, -1, -1):
+        worth = 1 - (optional >> i & 1)
+        for j in range(width - 1, -1, -1):
+            top = max(best[i + 1][j], best[i][j + 1])
+            if masks[j] >> i & 1:
+                length, required = best[i + 1][j + 1]
+                top = max(top, (length + 1, required + worth))
+            best[i][j] = top
+    return _trace(best, masks, optional)
+
+
+def _trace(best: list[list[tuple[int, int]]], masks: Sequence[int], optional: int) -> set[int]:
+    found: set[int] = set()
+    i = j = 0
+    while i < len(best) - 1 and j < len(masks):
+        length, required = best[i + 1][j + 1]
+        met = (length + 1, required + 1 - (optional >> i & 1))
+        if masks[j] >> i & 1 and best[i][j] == met:
+            found.add(i)
+            i, j = i + 1, j + 1
+        elif best[i][j] == best[i + 1][j]:
+            i += 1
+        else:
+            j += 1
+    return found

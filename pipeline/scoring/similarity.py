@@ -1,0 +1,89 @@
+"""Calls of one tool whose arguments are nearly the same text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+from pipeline.errors import InputError
+from pipeline.scoring.texts import Texts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+HALF = 1 << 31
+"""A pair of texts is one integer: the smaller number above, the larger below."""
+
+
+class Near(NamedTuple):
+    """Which pairs of argument texts are near enough."""
+
+    texts: pl.Series
+    """The number of each call's argument text; null where not captured."""
+    pairs: pl.Series
+    """The pairs that are near enough."""
+    compared: int
+    """How many pairs were compared: each distinct one once."""
+
+    def at(self, distance: int) -> pl.Series:
+        """Tell of each call whether its text is near that of the call `distance` before it."""
+        return _paired(self.texts, distance).is_in(self.pairs.implode()).fill_null(value=False)
+
+
+def near(calls: pl.DataFrame, windows: Iterable[tuple[int, pl.Series]], threshold: float) -> Near:
+    """Find the near pairs among calls of one tool that lie within a window and are not equal.
+
+    Args:
+        calls: name_key, call_key and tool_args of each call.
+        windows: distances, and of each call whether the one so far before it is to be looked at.
+        threshold: the least similarity.
+
+    Raises:
+        InputError: rapidfuzz is not installed.
+    """
+    texts = Texts.of(calls["tool_args"])
+    found = [
+        _paired(texts.numbers, distance).filter(within & _differ(calls, distance))
+        for distance, within in windows
+    ]
+    pairs = pl.concat([pl.Series(dtype=pl.Int64), *found]).drop_nulls().unique().sort()
+    left = texts.distinct.gather(pairs // HALF)
+    right = texts.distinct.gather(pairs % HALF)
+    alike = _alike(threshold)
+    kept = [alike(a, b) for a, b in zip(left.to_list(), right.to_list(), strict=True)]
+    return Near(texts.numbers, pairs.filter(pl.Series(kept, dtype=pl.Boolean)), len(pairs))
+
+
+def _differ(calls: pl.DataFrame, distance: int) -> pl.Series:
+    """Tell of each call whether the one `distance` before it is another call of the same tool."""
+    tool, key = calls["name_key"], calls["call_key"]
+    other = (tool == tool.shift(distance)) & (key != key.shift(distance))
+    return other.fill_null(value=False)
+
+
+def _paired(texts: pl.Series, distance: int) -> pl.Series:
+    """Return the pair that each call's text makes with that of the call `distance` before it."""
+    both = pl.DataFrame({"a": texts, "b": texts.shift(distance)})
+    pair = pl.min_horizontal("a", "b") * HALF + pl.max_horizontal("a", "b")
+    return both.select(pl.when(pl.col("b").is_not_null() & pl.col("a").is_not_null()).then(pair)).to_series()
+
+
+def _alike(threshold: float) -> Callable[[str, str], bool]:
+    """Return the test of two texts: is 2·LCS / (sum of their lengths) at least `threshold`?
+
+    The quotient is taken of whole numbers, so that four fifths are 0.8 and not a bit less.
+    """
+    try:
+        from rapidfuzz.distance import Indel  # noqa: PLC0415 - an extra, loaded where it is used
+    except ImportError as error:
+        raise InputError(
+            "backtracking.similarity needs rapidfuzz, which is not installed: `pip install 'trajtab[text]'`"
+        ) from error
+
+    def alike(a: str, b: str) -> bool:
+        length = len(a) + len(b)
+        # Below the cutoff, a whole number at most the needed one, the count comes back as 0.
+        return Indel.similarity(a, b, score_cutoff=int(threshold * length)) / length >= threshold
+
+    return alike

@@ -1,0 +1,110 @@
+"""What all commands share: help with an example that runs, and a light start."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import click
+import pytest
+
+from pipeline.cli import main
+from pipeline.cli.command import Command
+from pipeline.cli.group import COMMANDS
+
+HOME = str(Path(__file__).resolve().parents[2])
+HEAVY = ("polars", "duckdb", "pyarrow", "rich", "altair")
+
+
+def _command(name):
+    found = main.get_command(click.Context(main), name)
+    assert isinstance(found, Command)
+    return found
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+class TestCommand:
+    def test_help_ends_in_its_example_as_it_stands(self, run, name):
+        for flag in ("-h", "--help"):
+            result = run(name, flag)
+            assert result.exit_code == 0
+            example = "".join(f"  {line}\n" for line in _command(name).example.splitlines())
+            assert result.stdout.endswith(f"\nExample:\n{example}")
+
+    def test_every_option_says_what_it_is(self, name):
+        options = [param for param in _command(name).params if isinstance(param, click.Option)]
+        assert [option.opts for option in options if not option.help] == []
+
+    def test_first_line_of_its_help_is_the_one_of_the_list(self, run, name):
+        assert COMMANDS[name] in run(name, "-h").stdout.splitlines()[2]
+        assert COMMANDS[name] in run("-h").stdout
+
+    def test_example_runs(self, run, lake, name):
+        """Lines that need another program (a pipe, duckdb) are for people to try."""
+        assert lake.is_dir()
+        lines = [
+            line
+            for line in _command(name).example.splitlines()
+            if not {"|", ">", "&"} & set(line.split())
+        ]
+        for line in lines:
+            program, *args = shlex.split(line)
+            result = run(*args)
+            assert (program, result.exit_code, result.exception) == (
+                "trajtab",
+                0,
+                result.exception,
+            ), result.output
+
+
+def test_every_command_has_a_file_and_every_file_is_listed():
+    """A command is a module with a `command` in it."""
+    files = {path.stem for path in Path(HOME, "pipeline", "cli").glob("*.py")}
+    declared = {
+        name
+        for name in files
+        if "\n@declare(" in Path(HOME, "pipeline", "cli", f"{name}.py").read_text()
+    }
+    assert declared == set(COMMANDS)
+
+
+def test_without_a_command_there_is_help(run):
+    result = run()
+    assert result.exit_code == 0
+    assert result.stdout.startswith("Usage: trajtab ")
+
+
+def test_version(run):
+    assert run("--version").stdout == f"trajtab {version('trajtab')}\n"
+
+
+@pytest.mark.parametrize("args", [["--version"], ["--help"]])
+def test_start_is_light(args):
+    script = (
+        "import sys\nfrom pipeline.cli import main\n"
+        f"try: main({args!r})\nexcept SystemExit as done: assert done.code == 0\n"
+        f"print(sorted({set(HEAVY)!r} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True, cwd=HOME
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_module_is_the_command():
+    done = subprocess.run(
+        [sys.executable, "-m", "pipeline", "--version"],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=HOME,
+    )
+    assert done.stdout == f"trajtab {version('trajtab')}\n"
+
+
+def test_shell_completion_knows_the_commands(run):
+    env = {"_TRAJTAB_COMPLETE": "bash_complete", "COMP_WORDS": "trajtab perc", "COMP_CWORD": "1"}
+    assert run(env=env).stdout == "plain,percentiles\n"
