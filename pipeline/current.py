@@ -19,7 +19,11 @@ from pipeline.schema import ScoreKeys
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-TASKS_USED = ("suite", "task_id", "reference_set", "min_steps", "expected_state", "reference_complete")
+TASKS_USED = (
+    "suite", "task_id", "reference_set", "min_steps", "expected_state", "reference_complete",
+    "reference_outputs", "tools_hash",
+)  # fmt: skip
+"""What scores are made from of a task: if one of these changes, its runs are scored again."""
 
 
 class Current(NamedTuple):

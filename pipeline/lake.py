@@ -170,10 +170,19 @@ class Lake:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def commit(self, work: Path, relative: str, tables: Mapping[str, pl.DataFrame], manifest: Mapping[str, Any]) -> Folder:
+    def commit(
+        self,
+        work: Path,
+        relative: str,
+        tables: Mapping[str, pl.DataFrame],
+        manifest: Mapping[str, Any],
+        *,
+        replace: bool = False,
+    ) -> Folder:
         """Write tables and manifest under `work`, then make them visible by one rename.
 
-        A folder of that name that is already there stays: its name says it holds the same.
+        A folder of that name that is already there stays (its name says it holds the same), unless
+        `replace` moves it out of the way first.
         """
         target = self.path / relative
         folder = work / target.name
@@ -184,6 +193,8 @@ class Lake:
                 write_table(table, folder / f"{name}.parquet")
             write_bytes(folder / "manifest.json", msgspec.json.encode({**manifest, "rows": rows}))
             target.parent.mkdir(parents=True, exist_ok=True)
+            if replace and target.exists():
+                target.rename(work / f"{target.name}.old")
             try:
                 folder.rename(target)
             except OSError:

@@ -148,6 +148,7 @@ class Tasks(Table):
     min_steps = Column(pl.UInt32, "fewest decision steps that solve it")
     expected_state = Column(pl.String, "JSON: the world's state a right run leaves")
     reference_set = Column(pl.String, "content hash of its references; null: none given")
+    tools_hash = Column(pl.String, "content hash of the tools it offers; null: none given")
     labels = Column(pl.String, "JSON object: unmapped fields worth keeping")
 
 
@@ -205,3 +206,17 @@ class ScoreKeys(Table):
     run_status = Column(pl.Enum(RUN_STATUSES), "the run's status", nullable=False)
     reference_id = Column(pl.UInt32, "the alternative it was scored against")
     status = Column(pl.Enum(SCORE_STATUSES), "scored, no_reference, args_not_captured or error", nullable=False)
+
+
+class CallScores(Table):
+    """One row per tool call, run after run in the order of steps."""
+
+    run_id = Column(pl.String, "the run's id", nullable=False)
+    step_index = Column(pl.UInt32, "the call's position in the run", nullable=False)
+    call_key = Column(pl.UInt64, "key of (tool, arguments) after the policy's rules; null where not captured")
+    is_backtrack = Column(pl.Boolean, "does it repeat a recent call? null where a call of the run was not captured")
+    is_retry = Column(pl.Boolean, "did the previous call of its tool fail? null without an error signal in the run")
+    in_loop = Column(pl.Boolean, "is it part of a loop? null where a call of the run was not captured")
+    expected_position = Column(pl.UInt32, "position of the expected call it matched; null: none")
+    output_used = Column(pl.Boolean, "did its output turn up later? null unless path.output_used, and without output")
+    run_key = Column(pl.UInt64, _KEY, nullable=False)

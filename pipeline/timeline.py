@@ -26,10 +26,14 @@ if TYPE_CHECKING:
 NEAR = 3
 CUT = 200
 
+MARKS = ("is_backtrack", "is_retry", "in_loop", "expected_position")
+"""What scoring says of a call."""
+
 _RUN = ("run_id", "agent", "agent_version", "model", "run_key")
 _STEP = (
     "step_index", "turn_index", "kind", "actor", "tool_name", "tool_args", "args_status",
     "is_error", "output", "error", "content", "input_tokens", "output_tokens", "duration_ms",
+    *MARKS,
 )  # fmt: skip
 _TEXTS = ("tool_args", "output", "error", "content")
 
@@ -110,22 +114,26 @@ def _timeline(con: DuckDBPyConnection, run: dict[str, Any], policy: Policy) -> T
     mine = {"id": run["run_id"], "key": run["run_key"]}
     scores = _rows(con, "FROM scores WHERE run_id = $id AND run_key = $key", **mine)
     steps = _rows(
-        con, "FROM steps WHERE run_id = $id AND run_key = $key ORDER BY step_index", **mine
+        con,
+        "FROM steps LEFT JOIN (SELECT * EXCLUDE (run_id, call_key) FROM landed_call_scores "
+        "WHERE run_key = $key) USING (run_key, step_index) "
+        "WHERE run_id = $id AND run_key = $key ORDER BY step_index",
+        **mine,
     )
     scored = scores.row(0, named=True) if scores.height else None
     return Timeline(
         run,
         policy.title,
-        _headline(scored),
+        _headline(scored, policy),
         _redacted(_expected(con, run, scored)),
         _redacted(steps.select(_STEP)),
     )
 
 
-def _headline(scored: dict[str, Any] | None) -> dict[str, Any] | None:
+def _headline(scored: dict[str, Any] | None, policy: Policy) -> dict[str, Any] | None:
     if scored is None:
         return None
-    return {key: scored[key] for key in ("status", *headline()) if key in scored}
+    return {key: scored[key] for key in ("status", *headline(policy)) if key in scored}
 
 
 def _expected(

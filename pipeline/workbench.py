@@ -21,7 +21,7 @@ from pipeline.current import connect, current, policy_of, scores_schema
 from pipeline.errors import QueryError
 from pipeline.lake import Lake
 from pipeline.plain import frame
-from pipeline.schema import References, Rejects, Runs, Steps, Tasks
+from pipeline.schema import CallScores, References, Rejects, Runs, Steps, Tasks
 from pipeline.tables.groups import quoted
 from pipeline.tables.result import Result
 from pipeline.tables.session import unscored
@@ -112,7 +112,7 @@ def session(
     """
     con = connect(threads)
     state = current(lake, policy)
-    for landed in sources(lake, state):
+    for landed in sources(lake, state, policy):
         con.register(landed.name, _dataset(landed))
     tables = {"superseded": _superseded(state), **(extra or {})}
     for name, table in tables.items():
@@ -139,7 +139,7 @@ def select(
         raise QueryError(_sentence(error)) from error
 
 
-def sources(lake: Lake, state: Current) -> list[Landed]:
+def sources(lake: Lake, state: Current, policy: Policy) -> list[Landed]:
     """Return what the views are read from."""
     batches, tasks = lake.batches(), lake.tasks()
     return [
@@ -147,7 +147,8 @@ def sources(lake: Lake, state: Current) -> list[Landed]:
         Landed("landed_steps", Steps.polars(), _files(batches, "steps")),
         Landed("landed_tasks", Tasks.polars(), _files(tasks, "tasks"), counted=True),
         Landed("landed_refs", References.polars(), _files(tasks, "references")),
-        Landed("landed_scores", scores_schema(), _files(state.scores, "scores")),
+        Landed("landed_scores", scores_schema(policy), _files(state.scores, "scores")),
+        Landed("landed_call_scores", CallScores.polars(), _files(state.scores, "call_scores")),
         Landed("landed_rejects", Rejects.polars(), _files(batches, "rejects")),
     ]
 
@@ -162,7 +163,7 @@ def init_script(lake: Lake | str | os.PathLike[str], policy: str | None = None) 
         _HEAD.format(lake=_commented(str(lake.path.resolve())), policy=rules.title),
         "SET TimeZone = 'UTC';",
         f"CREATE OR REPLACE VIEW superseded AS SELECT unnest([{keys}]::UBIGINT[]) AS run_key;",
-        *map(_view_of_files, sources(lake, state)),
+        *map(_view_of_files, sources(lake, state, rules)),
         queries.read("views"),
         *map(queries.read, queries.names(queries.MACROS)),
     ]

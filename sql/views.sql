@@ -4,7 +4,8 @@
 --             tasks: one per (suite, task_id); refs: one per expected call; rejects: one per
 --             record that could not land.
 -- Needs       landed_runs, landed_steps, landed_tasks, landed_refs, landed_scores,
---             landed_rejects: the rows of all batches; landed_tasks.landing counts its batches.
+--             landed_call_scores, landed_rejects: the rows of all batches; landed_tasks.landing
+--             counts its batches.
 --             superseded: the run_keys of runs that a later landing replaced.
 -- Joins       run_key joins runs, steps, calls and scores exactly; run_id need not be unique.
 
@@ -14,8 +15,18 @@ FROM landed_runs ANTI JOIN superseded USING (run_key);
 CREATE OR REPLACE VIEW steps AS
 FROM landed_steps ANTI JOIN superseded USING (run_key);
 
+-- What scoring says of a call stands beside it, null while it is unscored.
 CREATE OR REPLACE VIEW calls AS
-FROM steps WHERE kind = 'tool_call';
+SELECT
+    s.*,
+    c.is_backtrack,
+    c.is_retry,
+    c.in_loop,
+    c.expected_position,
+    c.output_used
+FROM steps AS s
+LEFT JOIN landed_call_scores AS c USING (run_key, step_index)
+WHERE s.kind = 'tool_call';
 
 -- Of a task that landed more than once the latest row counts.
 CREATE OR REPLACE VIEW tasks AS

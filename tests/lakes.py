@@ -18,21 +18,9 @@ if TYPE_CHECKING:
 Record = dict[str, Any]
 
 
-def call(name: str, args: Any = None, **fields: Any) -> Record:
-    """A tool call; without `args` its arguments are empty."""
-    return {"kind": "tool_call", "tool_name": name, "tool_args": args or {}, **fields}
-
-
 def final(text: str = "done", **fields: Any) -> Record:
+    """A final answer."""
     return {"kind": "final", "content": text, **fields}
-
-
-def expect(name: str, args: Any = None) -> Record:
-    return {"tool_name": name, "tool_args": args or {}}
-
-
-def run(run_id: str, *steps: Record, **fields: Any) -> Record:
-    return {"run_id": run_id, "steps": list(steps), **fields}
 
 
 def write(file: Path, *records: Record | str) -> Path:

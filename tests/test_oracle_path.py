@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import log
 
 import pytest
 from hypothesis import given
 from oracle import NOT_CAPTURED, Arguments, Invalid, Step, backtrack_flags, loops, path_metrics
+from oracle.repeats import indel_similarity, progressed
 from strategies import step_lists
 
 
@@ -37,6 +39,11 @@ def test_a_search_and_an_answer() -> None:
         "n_calls": 1,
         "n_llm_calls": 1,
         "n_tools": 1,
+        "n_turns": None,
+        "n_errors": 0,
+        "n_backtracks": 0,
+        "n_clean": 1,
+        "n_duplicate": 0,
         "error_rate": 0,
         "backtracking_rate": 0,
         "backtracking_rate_calls": 0,
@@ -47,20 +54,27 @@ def test_a_search_and_an_answer() -> None:
         "n_retry_changed": 0,
         "n_recovered": 0,
         "n_loops": 0,
+        "n_outputs": None,
+        "n_outputs_used": None,
+        "output_used_rate": None,
+        "abandonments": None,
         "token_efficiency": None,
         "token_efficiency_log": None,
         "input_tokens": None,
         "output_tokens": None,
         "total_tokens": None,
         "composite": 1,  # recovery counts as 1, tokens drop out
+        "composite_textbook": 0.95,  # tokens count as one half
     }
 
 
 def test_a_run_without_steps() -> None:
     scores = path_metrics([])
-    known = {column for column, value in scores.items() if value is not None}
-    assert known == {column for column in scores if column.startswith("n_")}
-    assert all(scores[column] == 0 for column in known)
+    known = {column: value for column, value in scores.items() if value is not None}
+    assert known.pop("composite_textbook") == 0.95
+    unasked = {"n_turns", "n_outputs", "n_outputs_used"}
+    columns = {column for column in scores if column.startswith("n_")} - unasked
+    assert known == dict.fromkeys(columns, 0)
 
 
 def test_an_idle_run_has_no_composite() -> None:
@@ -230,6 +244,8 @@ def test_tokens() -> None:
 def test_a_format_without_error_signal() -> None:
     scores = path_metrics([LLM, silent("a"), silent("a"), FINAL])
     assert scores["error_rate"] is scores["tool_precision"] is scores["recovery_quality"] is None
+    failures = ("n_errors", "n_recovered", "n_retry_same", "n_retry_changed")
+    assert [scores[count] for count in failures] == [None] * 4
     assert scores["backtracking_rate"] == 1 / 4
     assert scores["composite"] is None  # length .20 and backtracking .15 are left
 
@@ -238,13 +254,72 @@ def test_one_uncaptured_call_leaves_repeats_unknown() -> None:
     scores = path_metrics([error("a", NOT_CAPTURED), ok("a", {}), FINAL])
     unknown = {
         *("backtracking_rate", "backtracking_rate_calls", "tool_precision", "n_loops"),
-        *("n_retry_same", "n_retry_changed"),
+        *("n_retry_same", "n_retry_changed", "n_backtracks", "n_clean", "n_duplicate"),
+        *("n_turns", "n_outputs", "n_outputs_used", "output_used_rate", "abandonments"),
     }
     tokens = {column for column in scores if "token" in column}
     assert {column for column, value in scores.items() if value is None} == unknown | tokens
     assert (scores["n_recovered"], scores["error_rate"]) == (1, 1 / 2)
     # .20·1 + .15·1 + .15·½ of .50
     assert scores["composite"] == 425 / 500
+
+
+def test_similar_arguments() -> None:
+    """{"q":"aaa"} and {"q":"aab"}: 11 characters each, 10 shared, 2·10/22 = 10/11."""
+    steps = [ok("s", {"q": "aaa"}), ok("s", {"q": "aab"}), ok("t", {"q": "aab"})]
+    assert backtrack_flags(steps, similarity=0.9) == [False, True, False]
+    assert backtrack_flags(steps, similarity=0.91) == [False] * 3
+    assert indel_similarity("abcd", "bcda") == Fraction(3, 4)  # bcd of eight characters
+
+
+def test_progress_and_exempt_tools() -> None:
+    pages = [ok("list", {"q": "x", "page": page}) for page in (1, 2, 2.0)]
+    assert backtrack_flags(pages, similarity=0.8) == [False, True, True]
+    assert backtrack_flags(pages, similarity=0.8, progress_args=["page"]) == [False, False, True]
+    assert backtrack_flags(pages, similarity=0.8, exempt=["l*"]) == [False] * 3
+    assert progressed(ok("list"), pages[0], ["page"])
+    assert not progressed(ok("list"), pages[0], ["cursor"])
+
+
+def test_errors_that_outputs_tell_of() -> None:
+    calls = [silent("a")._replace(output=out) for out in ("Error: no", "fine", "", None)] + [
+        error("b")
+    ]
+    assert path_metrics(calls, error_patterns=["^Error"])["error_rate"] == 2 / 5
+    assert path_metrics(calls, empty_output=True)["error_rate"] == 3 / 5  # "", None, the format's
+    assert path_metrics([silent("a")], empty_output=True)["error_rate"] is None
+    assert path_metrics([silent("a")], error_patterns=["x"])["error_rate"] is None
+
+
+def test_outputs_used() -> None:
+    """12.5 turns up later; "seat" is the call's own argument; 12 is another number than 12.5."""
+    steps = [
+        ok("price", {"of": "seat"})._replace(output="seat: 12.5"),
+        ok("price", {"of": "seat"})._replace(output="seat 12"),
+        FINAL._replace(content="A seat costs 12.5 euros"),
+    ]
+    assert path_metrics(steps, used=True)["output_used_rate"] == 1 / 2
+    assert path_metrics(steps)["output_used_rate"] is None
+    by_call = [steps[0], ok("pay", {"amount": 12.5}), MESSAGE._replace(content="12")]
+    assert path_metrics([*by_call, steps[1]], used=True)["output_used_rate"] == 1 / 2
+
+
+def test_abandonments() -> None:
+    texts = [LLM._replace(content=text) for text in ("I give up", "never mind, I GIVE UP", None)]
+    told = path_metrics(
+        [*texts, MESSAGE._replace(content="give up")], abandon_patterns=["(?i)give up"]
+    )
+    assert told["abandonments"] == 2
+    assert path_metrics([LLM], abandon_patterns=["give up"])["abandonments"] is None
+
+
+def test_the_textbook_composite() -> None:
+    """Idle runs score .95, completed ones 1: the defect that the other composite does not have."""
+    assert path_metrics([FINAL])["composite_textbook"] == 0.95
+    assert path_metrics([FINAL], completed=True)["composite_textbook"] == 1
+    # .20·1 + .25·½ + .15·1 + .15·0 + .10·½ + .15·½ = .60
+    assert path_metrics([ok("a"), error("b")])["composite_textbook"] == 0.6
+    assert path_metrics([ok("a"), error("b")], completed=True)["composite_textbook"] == 0.7
 
 
 @given(step_lists)

@@ -60,6 +60,7 @@ COUNTS = (
     "labels",
     type=key_value,
     multiple=True,
+    metavar="KEY=VALUE",
     help="A label for every run; the same logs under other labels land again.",
 )
 @click.option("--strict", is_flag=True, help="Stop at the first record that cannot land, exit 2.")

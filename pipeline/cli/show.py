@@ -10,27 +10,17 @@ import click
 import polars as pl
 
 from pipeline.cli.command import command as declare
-from pipeline.cli.encode import encode
-from pipeline.cli.options import (
-    CUT_TO_FIT,
-    Outputs,
-    format_of,
-    lake_argument,
-    output_options,
-    policy_option,
-)
+from pipeline.cli.files import write_results
+from pipeline.cli.options import Outputs, lake_argument, output_options, policy_option
 from pipeline.cli.output import emit, say
 from pipeline.cli.table import render
 from pipeline.cli.text import NULL, cell, one_line
-from pipeline.errors import InputError
 from pipeline.redact import redact
 from pipeline.timeline import CUT, Timeline, as_result, cut, name, timelines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from pipeline.tables.result import Result
 
 MOST = 20
 """Expected calls printed one by one."""
@@ -55,8 +45,7 @@ def command(lake: Path, run_id: str, policy: str | None, outputs: Outputs) -> No
     if outputs.format != "table":
         emit(result, outputs, cut=brief)
         return
-    for file in outputs.files:
-        _write(file, brief if format_of(file) in CUT_TO_FIT else result)
+    write_results(outputs.files, result, brief)
     for note in result.notes:
         say(f"note: {note}")
     click.echo("\n\n".join("\n".join(drawn(timeline)) for timeline in found))
@@ -117,9 +106,18 @@ def readable(steps: pl.DataFrame) -> pl.DataFrame:
         pl.col("turn_index").alias("turn"),
         "kind",
         (speaker + pl.when(pl.col("kind") == "tool_call").then(call).otherwise(said)).alias("what"),
+        _marks().alias("marks"),
+        pl.col("expected_position").alias("matches"),
         pl.sum_horizontal("input_tokens", "output_tokens", ignore_nulls=False).alias("tokens"),
         pl.col("duration_ms").alias("ms"),
     )
+
+
+def _marks() -> pl.Expr:
+    """Name what scoring says of a call."""
+    named = {"is_backtrack": "repeat", "is_retry": "retry", "in_loop": "loop"}
+    marks = [pl.when(column).then(pl.lit(word)) for column, word in named.items()]
+    return pl.concat_str(marks, separator=", ", ignore_nulls=True).replace("", None)
 
 
 def _titled(pairs: Iterator[tuple[str, str]]) -> Iterator[str]:
@@ -146,11 +144,3 @@ def _expected_call(call: dict[str, Any]) -> str:
     optional = " (optional)" if call["optional"] else ""
     arguments = "(any arguments)" if call["tool_args"] is None else call["tool_args"]
     return _brief(f"{call['tool_name']} {arguments}") + optional
-
-
-def _write(file: Path, result: Result) -> None:
-    try:
-        file.write_bytes(encode(result, format_of(file)))
-    except OSError as error:
-        raise InputError(f"{file}: cannot write: {error.strerror}") from error
-    say(f"wrote {file}")

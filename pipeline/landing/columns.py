@@ -6,6 +6,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+from xxhash import xxh3_64_hexdigest
 
 from pipeline.landing.canonical import Keyer, canonical_json
 from pipeline.landing.times import micros
@@ -138,11 +139,19 @@ def tasks_frame(tasks: Sequence[Task], book: ReferenceBook, suite: str | None) -
             task.min_steps,
             None if task.expected_state is None else canonical_json(task.expected_state),
             book.add(task.references),
+            _tools_hash(task),
             _labels(task.labels),
         )
         for task in tasks
     ]
     return pl.DataFrame(rows, schema=Tasks.polars(), orient="row")
+
+
+def _tools_hash(task: Task) -> str | None:
+    if task.tools is None:
+        return None
+    told = sorted((tool.name, text(tool.input_schema)) for tool in task.tools)
+    return xxh3_64_hexdigest(repr(told).encode())
 
 
 def tools_frame(tasks: Sequence[Task], suite: str | None) -> pl.DataFrame:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 from xxhash import xxh3_64_intdigest, xxh3_128_hexdigest
 
+from pipeline.schema import Runs, Steps
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -143,8 +145,8 @@ def _collect(
     steps: pl.DataFrame,
 ) -> None:
     ends = runs["n_rows"].cast(pl.Int64).cum_sum()
-    kept_columns = [name for name in runs.columns if name not in _IGNORED]
-    step_columns = [name for name in steps.columns if name not in _IGNORED]
+    kept_columns = [name for name in Runs.names() if name not in _IGNORED]
+    step_columns = [name for name in Steps.names() if name not in _IGNORED]
     for row, key in rows.select("row", "identity").iter_rows():
         length = runs["n_rows"][row]
         part = steps.slice(ends[row] - length, length)

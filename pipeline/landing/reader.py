@@ -79,9 +79,10 @@ class Source:
         ordinal = 0
         with self.open() as file:
             for number, line in enumerate(file, 1):
-                data = line.removeprefix(BOM).strip() if number == 1 else line.strip()
+                body = line.removeprefix(BOM).lstrip() if number == 1 else line.lstrip()
+                data = body.rstrip()
                 if data:
-                    yield Piece(data, number, offset, ordinal)
+                    yield Piece(data, number, offset + len(line) - len(body), ordinal)
                     ordinal += 1
                 offset += len(line)
 
@@ -93,9 +94,12 @@ class Source:
 
     def document(self) -> Iterator[Piece]:
         """Yield the whole file as one piece."""
-        data = self.path.read_bytes().removeprefix(BOM).strip()
+        whole = self.path.read_bytes()
+        body = whole.removeprefix(BOM).lstrip()
+        data = body.rstrip()
         if data:
-            yield Piece(data, 1, 0)
+            begin = len(whole) - len(body)
+            yield Piece(data, 1 + whole.count(b"\n", 0, begin), begin)
 
     def records(self) -> Iterator[Piece]:
         """Yield lines, array elements or the document: whatever the content is."""

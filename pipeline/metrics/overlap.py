@@ -249,19 +249,24 @@ def metrics(level: str) -> list[Metric]:
 
 
 def _credits(fraction: Callable[..., Metric]) -> list[Metric]:
-    n, m = pl.col(f"n_overlap{NAMES}"), pl.col("n_calls")
+    m = pl.col("n_calls")
     formula = "(full matches + matches by name) / (2·max(n, m))"
+    # Where calls are optional or parallel, one pairing gives both counts; else these are null.
+    full = pl.coalesce("credited", "tp")
+    in_place = pl.coalesce("full_in_place", "position_hits")
+    named_in_place = pl.coalesce("named_in_place", f"position_hits{NAMES}")
+    n_in_place = pl.coalesce("n_in_place", f"n_ordered{NAMES}")
     return [
         fraction(
             "call_accuracy",
             "best one-to-one pairing: 1 per equal call, ½ where only the tool is the same",
             f"{formula} = (tp + tp_names) / (2·max(n, m))",
-            call_accuracy(pl.col("tp"), pl.col(f"tp{NAMES}"), n, m),
+            call_accuracy(full, pl.col(f"tp{NAMES}"), pl.col(f"n_overlap{NAMES}"), m),
         ),
         fraction(
             "call_accuracy_position",
             "pairing by position: 1 per equal call, ½ where only the tool is the same",
             formula,
-            call_accuracy(pl.col("position_hits"), pl.col(f"position_hits{NAMES}"), pl.col(f"n_ordered{NAMES}"), m),
+            call_accuracy(in_place, named_in_place, n_in_place, m),
         ),
     ]

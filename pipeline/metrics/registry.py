@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from pipeline.errors import InputError, UnknownNameError
-from pipeline.metrics import ordered, overlap, path, rules, turns, usage
+from pipeline.metrics import composite, efficiency, ordered, overlap, path, recovery, response, rules, turns, usage
 from pipeline.metrics.metric import LEVELS, Metric
 
 if TYPE_CHECKING:
@@ -23,7 +23,9 @@ def metrics() -> dict[str, Metric]:
     """Return all metrics by name, in the order of the score columns."""
     found = [metric for level in LEVELS for family in (ordered, overlap) for metric in family.metrics(level)]
     found += turns.metrics(found)
-    found += path.metrics() + usage.metrics() + rules.metrics()
+    found += response.metrics()
+    for later in (path, recovery, efficiency, composite, usage, rules):
+        found += later.metrics()
     return {metric.name: metric for metric in found}
 
 

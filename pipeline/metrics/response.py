@@ -7,21 +7,20 @@ metric takes the best.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import polars as pl
 
 from pipeline.metrics.metric import Metric
 from pipeline.metrics.ratio import flag, ratio
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 NULL_RESPONSE = (
     "null where the task gives no reference answer and for a run whose status is error; a run "
     "without an answer gave the empty one, or null where its calls' arguments were not captured"
 )
-NULL_ROUGE = f"{NULL_RESPONSE}; null without nltk: pip install 'trajtab[text]'"
+NULL_ROUGE = (
+    f"{NULL_RESPONSE}; null without the extra `text` (install trajtab[text], then score --all)"
+)
 
 
 def rouge1_recall(n_found: pl.Expr, n_reference: pl.Expr) -> pl.Expr:
@@ -88,7 +87,7 @@ def _metric(
     )  # fmt: skip
 
 
-def metrics() -> Iterable[Metric]:
+def metrics() -> list[Metric]:
     """Return the family."""
     return [
         _metric(

@@ -14,7 +14,6 @@ from pipeline import queries
 from pipeline.current import current, policy_of
 from pipeline.landing.model import REASONS
 from pipeline.metrics import registry
-from pipeline.policy import Backtracking
 from pipeline.report.markup import (
     Column,
     chart,
@@ -33,14 +32,17 @@ from pipeline.workbench import opened, session
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from duckdb import DuckDBPyConnection
 
     from pipeline.current import Current
     from pipeline.lake import Lake
+    from pipeline.metrics.metric import Metric
     from pipeline.policy import Policy
     from pipeline.tables.result import Result
+
+    Metrics = Mapping[str, Metric]
 
 ARM = ("agent", "agent_version", "model")
 MOST_RUNS = 20
@@ -84,14 +86,15 @@ def report(
     groups = list(by) or [name for name in ARM if found.overview[name] > 1]
     totals = aggregate(lake, policy=policy)
     spread = percentiles(lake, policy=policy)
+    known = registry.metrics_for(rules)
     body = [
         _header(lake, rules, found.overview),
-        _totals(totals),
+        _totals(totals, known),
         _percentiles(spread),
-        _groups(aggregate(lake, by=groups, policy=policy), groups) if groups else "",
+        _groups(aggregate(lake, by=groups, policy=policy), groups, known) if groups else "",
         _tools(found.tools),
         _worst(found.worst),
-        _quality(lake, current(lake, rules), found, totals.rows),
+        _quality(lake, current(lake, rules), found, _nulls(totals.rows, known)),
     ]
     return page(f"trajtab report: {lake.path.resolve().name}", "".join(body))
 
@@ -100,26 +103,11 @@ def _found(lake: Lake, policy: Policy) -> Found:
     with closing(session(lake, policy, confined=False)) as con:
         return Found(
             _asked(con, "overview").row(0, named=True),
-            _tools_of(con, policy),
+            _asked(con, "tools"),
             _asked(con, "worst", most=MOST_RUNS),
             _asked(con, "statuses"),
             _asked(con, "rejects"),
         )
-
-
-def _tools_of(con: DuckDBPyConnection, policy: Policy) -> pl.DataFrame:
-    back = policy.backtracking
-    found = _asked(con, "tools", window=back.window, unit=back.window_unit)
-    return found if _repeats_by_key(policy) else found.drop("n_backtracks")
-
-
-def _repeats_by_key(policy: Policy) -> bool:
-    """Tell whether a backtrack is, under this policy, a call whose logged arguments repeat."""
-    back, match = policy.backtracking, policy.match
-    plain = Backtracking(
-        window=back.window, window_unit=back.window_unit, abandon_patterns=back.abandon_patterns
-    )
-    return back == plain and not match.rule and not match.actors
 
 
 def _asked(con: DuckDBPyConnection, name: str, **parameters: object) -> pl.DataFrame:
@@ -143,14 +131,14 @@ def _header(lake: Lake, policy: Policy, overview: dict[str, Any]) -> str:
     return facts(pairs)
 
 
-def _totals(totals: Result) -> str:
+def _totals(totals: Result, known: Metrics) -> str:
     rows = totals.rows
     intervals = list(zip(rows["ci_low"], rows["ci_high"], strict=True))
     parts = [
-        Column("metric", [_metric(name) for name in rows["metric"]]),
+        Column("metric", [_metric(known[name]) for name in rows["metric"]]),
         *columns(rows, ["mean"]),
         Column("95% interval", [span(*interval) for interval in intervals], number=True),
-        Column("0 to 1", _charts(rows)),
+        Column("0 to 1", _charts(rows, known)),
         *columns(
             rows, ["micro", "std", "min", "max", "n_scored", "n_null", "n_error", "n_vacuous"]
         ),
@@ -158,19 +146,18 @@ def _totals(totals: Result) -> str:
     return section("Scores", table(parts, "Scores"), *map(note, totals.notes))
 
 
-def _charts(rows: pl.DataFrame) -> list[str]:
+def _charts(rows: pl.DataFrame, known: Metrics) -> list[str]:
     values = zip(*(rows[name] for name in ("metric", "mean", "ci_low", "ci_high")), strict=True)
     return [
-        chart(mean, low, high) if registry.get(metric).high == 1 else ""
+        chart(mean, low, high) if known[metric].high == 1 else ""
         for metric, mean, low, high in values
     ]
 
 
-def _metric(name: str) -> str:
+def _metric(metric: Metric) -> str:
     """Return a metric's name, what it means, and which way is better, as HTML."""
-    metric = registry.get(name)
     better = "" if metric.better == "neither" else f"; {metric.better} is better"
-    return f"{text(name)}<small>{text(metric.meaning + better)}</small>"
+    return f"{text(metric.name)}<small>{text(metric.meaning + better)}</small>"
 
 
 def _percentiles(spread: Result) -> str:
@@ -178,7 +165,7 @@ def _percentiles(spread: Result) -> str:
     return section("Percentiles", table(columns(spread.rows), "Percentiles"), *map(note, own))
 
 
-def _groups(grouped: Result, groups: Sequence[str]) -> str:
+def _groups(grouped: Result, groups: Sequence[str], known: Metrics) -> str:
     """Return a table with one row per group and one column per metric: mean and interval."""
     title = f"By {', '.join(groups)}"
     parts: list[Column] = []
@@ -191,9 +178,7 @@ def _groups(grouped: Result, groups: Sequence[str]) -> str:
             parts += columns(shown, ["n_total"])
         values = zip(shown["mean"], shown["ci_low"], shown["ci_high"], strict=True)
         cells = [f"{text(mean)}<small>{span(low, high)}</small>" for mean, low, high in values]
-        parts.append(
-            Column(text(metric), cells, number=True, help=registry.get(str(metric)).meaning)
-        )
+        parts.append(Column(text(metric), cells, number=True, help=known[str(metric)].meaning))
     return section(title, table(parts, title), note("means, with 95% intervals below them"))
 
 
@@ -212,12 +197,12 @@ def _worst(worst: pl.DataFrame) -> str:
     return section("Worst runs", table(columns(worst, told), "Worst runs"), order)
 
 
-def _quality(lake: Lake, state: Current, found: Found, totals: pl.DataFrame) -> str:
+def _quality(lake: Lake, state: Current, found: Found, nulls: str) -> str:
     batches = lake.batches()
     pairs = [
         ("batches", len(batches)),
         ("batches without scores", len(state.unscored)),
-        ("runs without scores", sum(batch.rows("runs") for batch in state.unscored)),
+        ("runs without scores", found.overview["n_unscored"]),
         ("runs a later landing replaced", len(state.superseded)),
         ("runs left out as landed before", sum(b.manifest["duplicates"] for b in batches)),
         ("records rejected", int(found.rejects["n_records"].sum())),
@@ -227,7 +212,7 @@ def _quality(lake: Lake, state: Current, found: Found, totals: pl.DataFrame) -> 
         facts(pairs),
         _rejected(found.rejects),
         _statuses(found.statuses),
-        _nulls(totals),
+        nulls,
     )
 
 
@@ -245,10 +230,10 @@ def _statuses(statuses: pl.DataFrame) -> str:
     return table([*columns(statuses), meaning], "Score statuses")
 
 
-def _nulls(totals: pl.DataFrame) -> str:
+def _nulls(totals: pl.DataFrame, known: Metrics) -> str:
     """Return which metrics miss values, and when they do."""
     missing = totals.filter((pl.col("n_null") > 0) | (pl.col("n_error") > 0))
     if missing.is_empty():
         return ""
-    why = Column("null", [text(registry.get(name).null) for name in missing["metric"]])
+    why = Column("null", [text(known[name].null) for name in missing["metric"]])
     return table([*columns(missing, ["metric", "n_null", "n_error"]), why], "Missing values")

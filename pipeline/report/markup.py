@@ -143,10 +143,11 @@ dd { margin: 0; }
 .note, .span { color: var(--soft); font-size: .85rem; }
 .note { margin: .3rem 0; }
 .wide { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; margin: .5rem 0 1rem; }
-table { border-collapse: collapse; width: 100%; overflow-wrap: normal; }
+table { border-collapse: collapse; width: 100%; overflow-wrap: normal; font-size: .9rem; }
 th, td { padding: .35rem .6rem; border-bottom: 1px solid var(--line); text-align: left;
   vertical-align: top; }
-td { max-width: 24rem; overflow-wrap: anywhere; min-width: 4rem; }
+td { max-width: 24rem; overflow-wrap: break-word; }
+td:first-child { min-width: 9rem; }
 th { background: var(--box); font-weight: 600; white-space: nowrap; }
 tbody tr:last-child td { border-bottom: 0; }
 .n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
@@ -157,6 +158,8 @@ line { stroke: var(--mark); stroke-width: 3; }
 circle { fill: var(--mark); }
 @media print { :root { color-scheme: light; --back: #fff; --ink: #000; --soft: #444; --line: #bbb;
   --mark: #000; --box: #eee; }
-  main { max-width: none; padding: 0; } body { font-size: 9pt; } .wide { overflow: visible; border: 0; }
-  th, td { padding: .15rem .3rem; min-width: 0; white-space: normal; } tr { break-inside: avoid; } }
+  body { font-size: 9pt; } main { max-width: none; padding: 0; } .wide { overflow: visible; border: 0; }
+  table { font-size: 7pt; } th, td, td:first-child { padding: .15rem .25rem; min-width: 0;
+  white-space: normal; overflow-wrap: anywhere; } small { font-size: 6pt; } tr { break-inside: avoid; }
+  svg { width: 4rem; } }
 """

@@ -40,7 +40,7 @@ def score(
     Args:
         lake: a lake or its folder.
         policy: a policy file or `preset:NAME`; default: the lake's own.
-        everything: score the others again too (their files are replaced by equal ones).
+        everything: score the others again too, and replace what they had.
         progress: called with batches done and to do after every batch.
     """
     lake = lake if isinstance(lake, Lake) else Lake.open(lake)
@@ -59,7 +59,8 @@ def score(
                 "name": name, "batch": batch.name, "policy": rules.hash,
                 "metrics": METRICS_VERSION, "rekeyed": scored.rekeyed,
             }  # fmt: skip
-            lake.commit(work, f"scores/p-{rules.hash}/{name}", {"scores": table}, manifest)
+            tables = {"scores": table, "call_scores": scored.calls}
+            lake.commit(work, f"scores/p-{rules.hash}/{name}", tables, manifest, replace=everything)
         runs += table.height
         if progress is not None:
             progress(done, len(todo))

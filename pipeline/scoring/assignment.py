@@ -6,7 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 def assign(masks: Sequence[int], n_expected: int, optional: int = 0) -> dict[int, int]:
@@ -30,14 +30,21 @@ def assign(masks: Sequence[int], n_expected: int, optional: int = 0) -> dict[int
     order = [i for i in range(n_expected) if not optional >> i & 1]
     order += [i for i in range(n_expected) if optional >> i & 1]
     for place in order:
-        _augment(place, takers, call_of, place_of)
+        augment(place, takers, call_of, place_of)
     return dict(sorted(call_of.items()))
 
 
-def _augment(
-    start: int, takers: Sequence[int], call_of: dict[int, int], place_of: dict[int, int]
+def augment(
+    start: int,
+    takers: Sequence[int] | Mapping[int, int],
+    call_of: dict[int, int],
+    place_of: dict[int, int],
 ) -> None:
-    """Find a free call for a position, moving others along a path (breadth first)."""
+    """Find a free call for a position, moving others along a path (breadth first).
+
+    `takers`: for each position the calls, as bits, that may take it. `call_of` and `place_of` are
+    the matching so far, from both sides; they grow by one pair, or stay.
+    """
     came_from: dict[int, tuple[int, int | None]] = {}
     reached = 0
     queue: deque[tuple[int, int | None]] = deque([(start, None)])

@@ -9,7 +9,7 @@ import polars as pl
 from pipeline.current import scores_schema
 from pipeline.metrics.metric import NAMES
 from pipeline.metrics.registry import metrics
-from pipeline.scoring import keys, paths, references, schemas, user_metrics, verdicts
+from pipeline.scoring import keys, overall, paths, references, response, schemas, user_metrics, verdicts
 from pipeline.scoring.compare import FAMILIES, compare
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 RUN_COLUMNS = (
     "run_id", "task_id", "trial", "suite", "agent", "agent_version", "model", "prompt_hash", "labels",
-    "started_at", "ended_at", "status", "success", "reward", "reference_set", "n_rows", "run_key",
+    "started_at", "ended_at", "status", "success", "reward", "completed", "reference_set", "n_rows", "run_key",
 )  # fmt: skip
 
 ENOUGH_REWARD = 1 - 1e-6
@@ -29,12 +29,14 @@ class Scored(NamedTuple):
 
     scores: pl.DataFrame
     rekeyed: dict[str, int]
+    calls: pl.DataFrame
+    """One row per tool call: `schema.CallScores`."""
 
 
 def step_columns(policy: Policy) -> list[str]:
     """Return the step columns that scoring under this policy reads, and no other."""
     asked = {"response_index": policy.match.parallel == "unordered", "actor": bool(policy.match.actors)}
-    return sorted({*paths.STEP_COLUMNS, *(name for name, wanted in asked.items() if wanted)})
+    return sorted({*paths.step_columns(policy), *(name for name, wanted in asked.items() if wanted)})
 
 
 def score_batch(lake: Lake, batch: Folder, tasks: pl.DataFrame, policy: Policy) -> Scored:
@@ -50,15 +52,23 @@ def score_batch(lake: Lake, batch: Folder, tasks: pl.DataFrame, policy: Policy) 
     keyed = keys.apply(policy.match, steps, told, batch.file("steps"))
     expected = references.arrange(keyed.references, by_turn=policy.match.unit == "turn")
     compared = compare(runs, keyed.steps, expected, keyed.lexicon, policy)
-    path = paths.counts(runs, keyed.steps, policy)
+    path = paths.paths(runs, keyed.steps, policy)
     judged = verdicts.counts(runs, keyed.steps, tasks, tools, policy)
-    counted = pl.concat([runs, path, compared.runs, judged], how="horizontal")
-    return Scored(user_metrics.with_metrics(finished(counted), runs, policy), keyed.lexicon.rekeyed)
+    answered = response.of_batch(batch, runs, steps, tasks)
+    counted = pl.concat([runs, path.counts, compared.runs, judged, answered], how="horizontal")
+    scores = finished(overall.overall(counted, expected, policy))
+    return Scored(
+        user_metrics.with_metrics(scores, runs, policy),
+        keyed.lexicon.rekeyed,
+        paths.call_scores(runs, path.calls, compared.places),
+    )
 
 
 def with_references(runs: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
-    """Give every run its reference set: its own, else its task's."""
-    told = tasks.select("suite", "task_id", pl.col("reference_set").alias("of_task"))
+    """Give every run its reference set, its own or else its task's, and what the task says of steps."""
+    told = tasks.select(
+        "suite", "task_id", pl.col("reference_set").alias("of_task"), "min_steps", "reference_complete"
+    )
     joined = runs.join(told, on=["suite", "task_id"], how="left", nulls_equal=True, maintain_order="left")
     own = pl.coalesce("reference_set", pl.when(pl.col("task_id").is_not_null()).then("of_task"))
     return joined.with_columns(own.alias("reference_set")).drop("of_task")
@@ -89,7 +99,7 @@ def finished(counted: pl.DataFrame) -> pl.DataFrame:
     for name, metric in metrics().items():
         value = pl.col(name) if metric.family in FAMILIES else metric.value
         if metric.reference:
-            gone = failed if NAMES in name else failed | hidden
+            gone = failed if NAMES in name or metric.family == "response" else failed | hidden
             value = pl.when(~gone).then(value)
         if name != "success":
             values.append(value.alias(name))

@@ -76,7 +76,12 @@ def _level(
     """Count by key where that decides, and by sequence where it does not."""
     n = whole.frame["n_expected"]
     plain = matching.counts(whole, expected.calls, key)
-    frame = plain.frame.with_columns(n.alias("n_overlap"), n.alias("n_ordered"), whole.frame["pair"])
+    frame = plain.frame.with_columns(
+        n.alias("n_overlap"),
+        n.alias("n_ordered"),
+        whole.frame["pair"],
+        *(pl.lit(None, dtype=pl.Int64).alias(name) for name in special.CREDITS),
+    )
     needs = whole.frame["optional"]
     if key == "key":
         needs = needs | whole.frame["relation"]

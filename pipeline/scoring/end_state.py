@@ -115,8 +115,8 @@ def _returned(con: DuckDBPyConnection, check: EndStateCheck) -> pl.Series:
         raise InputError(f"end_state.check {check.name!r}: {first_line(error)}") from error
     if "run_key" not in rows.columns:
         raise InputError(
-            f"end_state.check {check.name!r}: returns {', '.join(rows.columns)}; it must return the "
-            "run_key of each run that fails (SELECT run_key FROM final_state WHERE …)"
+            f"end_state.check {check.name!r}: no column run_key in its result, only "
+            f"{', '.join(rows.columns)}; return the run_key of each run that fails"
         )
     return _keys(rows["run_key"], check)
 

@@ -58,8 +58,8 @@ def counts(runs: pl.DataFrame, steps: pl.DataFrame, policy: Policy) -> pl.DataFr
             schema={"n_violations": pl.Int64, "violations": pl.String},
         )
     log = _log(steps, runs["n_rows"])
-    found = pl.concat(_found(log, policy.invariants), how="diagonal")
-    told = found.sort("run", "place", "step_index", maintain_order=True)
+    found = pl.concat(_found(log, policy.invariants))
+    told = found.sort("run", maintain_order=True)  # rule after rule, step after step
     n = _per_run(told["run"], runs.height)
     text = lists(_as_json(told), n).list.join(",")
     table = pl.DataFrame({"n": n, "text": text, "hidden": _hidden(log, policy.invariants)})
@@ -93,8 +93,8 @@ def _hidden(log: _Log, rules: Invariants) -> pl.Series:
 
 
 def _found(log: _Log, rules: Invariants) -> list[pl.DataFrame]:
-    """Return the violations of every rule; `place` keeps the order of rules."""
-    found = [
+    """Return the violations of each rule, run after run."""
+    return [
         _calls(log, "forbidden_tools", _fitting(log, rules.forbidden_tools)),
         *([_disallowed(log, rules.allowed_tools)] if rules.allowed_tools else []),
         *(_required(log, glob) for glob in rules.required_tools),
@@ -103,7 +103,6 @@ def _found(log: _Log, rules: Invariants) -> list[pl.DataFrame]:
         _repeats(log, rules.max_repeats),
         *(_before(log, first, second) for first, second in rules.before),
     ]
-    return [frame.with_columns(pl.lit(place).alias("place")) for place, frame in enumerate(found)]
 
 
 def _violations(frame: pl.DataFrame, rule: str, **parts: pl.Expr) -> pl.DataFrame:
@@ -193,9 +192,8 @@ def _quoted(column: str) -> pl.Expr:
 
     def spell(names: pl.Series) -> pl.Series:
         distinct = names.unique().drop_nulls()
-        return names.replace_strict(
-            distinct, [canonical_json(name) for name in distinct], default=None, return_dtype=pl.String
-        )
+        spelt = [canonical_json(name) for name in distinct]
+        return names.replace_strict(distinct, spelt, default=None, return_dtype=pl.String)
 
     return pl.col(column).map_batches(spell, return_dtype=pl.String)
 
@@ -213,6 +211,6 @@ def _as_json(told: pl.DataFrame) -> pl.Series:
 
 def _per_run(ordered: pl.Series, n_runs: int) -> pl.Series:
     """Count how often each run occurs in a sorted column."""
-    each = pl.int_range(n_runs, dtype=ordered.dtype, eager=True)
+    each = pl.int_range(n_runs, dtype=pl.UInt32, eager=True)
     upto = ordered.search_sorted(each, side="right").cast(pl.Int64)
     return upto - ordered.search_sorted(each, side="left").cast(pl.Int64)

@@ -1,110 +1,154 @@
-"""Counts of how a run went, from the flat step columns: failures, repeats, tokens, time."""
+"""How a run went, from the flat step columns: counts per run, and a row per tool call."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from pipeline.scoring.segments import lists, logged_totals, owners, totals
+from pipeline.schema import CallScores
+from pipeline.scoring.calls import laid_out
+from pipeline.scoring.loops import loops
+from pipeline.scoring.outputs import outputs_used
+from pipeline.scoring.patterns import any_match
+from pipeline.scoring.recovery import recovery_steps, retries
+from pipeline.scoring.repeats import repeats
+from pipeline.scoring.segments import logged_totals, owners, totals
+from pipeline.scoring.usage import distinct, usage
 
 if TYPE_CHECKING:
     from pipeline.policy import Policy
 
 STEP_COLUMNS = (
-    "kind", "turn_index", "args_status", "call_key", "name_key", "is_error",
-    "input_tokens", "output_tokens", "cost_usd", "duration_ms",
+    "step_index", "kind", "turn_index", "response_index", "args_status", "call_key", "name_key",
+    "is_error", "input_tokens", "output_tokens", "cost_usd", "duration_ms",
 )  # fmt: skip
+"""What every policy reads of the steps; none of it is text."""
+
+NEED_ARGUMENTS = (
+    "n_backtracks", "n_clean", "n_loops", "n_retry_same", "n_retry_changed", "n_duplicate",
+)  # fmt: skip
+"""Counts that compare calls: null as soon as one call of the run was not captured."""
+
+NEED_ERRORS = (
+    "n_errors", "n_clean", "n_recovered", "n_retry_same", "n_retry_changed",
+    "recovery_saved", "recovery_possible",
+)  # fmt: skip
+"""Counts of failures: null where no call of the run carries an error signal."""
 
 
-def counts(runs: pl.DataFrame, steps: pl.DataFrame, policy: Policy) -> pl.DataFrame:
-    """Return one row of counts per run; `steps` has STEP_COLUMNS, run after run."""
+def step_columns(policy: Policy) -> tuple[str, ...]:
+    """Return the step columns a policy needs; texts only where it asks for what rests on them."""
+    back, errors, used = policy.backtracking, policy.errors, policy.path.output_used
+    asked = {
+        "tool_name": bool(back.exempt),
+        "tool_args": back.similarity is not None or bool(back.progress_args) or used,
+        "output": bool(errors.patterns) or errors.empty_output or used,
+        "content": bool(back.abandon_patterns) or used,
+    }
+    return (*STEP_COLUMNS, *(name for name, is_asked in asked.items() if is_asked))
+
+
+class Paths(NamedTuple):
+    """How the runs of a batch went."""
+
+    counts: pl.DataFrame
+    """One row per run: what metrics are made of."""
+    calls: pl.DataFrame
+    """One row per tool call, run after run: its key, its place, and its marks."""
+    compared: int
+    """How many pairs of argument texts were compared for similarity."""
+
+
+def paths(runs: pl.DataFrame, steps: pl.DataFrame, policy: Policy) -> Paths:
+    """Count and mark; `steps` has `step_columns(policy)`, run after run, `n_rows` of `runs` each."""
     lengths = runs["n_rows"]
-    is_call = steps["kind"] == "tool_call"
-    n_calls = totals(is_call, lengths)
-    calls = steps.filter(is_call)
-    told = pl.DataFrame(
+    calls = laid_out(steps, lengths, policy.errors)
+    repeated = repeats(calls, policy.backtracking)
+    marks = [calls, repeated.marks, loops(calls), retries(calls), _used(steps, lengths, policy)]
+    reached = recovery_steps(calls, policy.recovery.max_steps).alias("recovery_steps")
+    marked = pl.concat(marks, how="horizontal").with_columns(reached)
+    used = usage(runs, steps, calls)
+    counted = _counted(marked, used["n_calls"], policy)
+    abandoned = _abandonments(steps, lengths, policy.backtracking.abandon_patterns)
+    counts = pl.concat([used, counted, abandoned.to_frame()], how="horizontal")
+    return Paths(counts, _blanked(marked, used["n_calls"], counted), repeated.compared)
+
+
+def call_scores(runs: pl.DataFrame, calls: pl.DataFrame, expected_position: pl.Series | None = None) -> pl.DataFrame:
+    """Return the table of marked calls.
+
+    Args:
+        runs: the batch's runs.
+        calls: `Paths.calls`.
+        expected_position: of each call the position of the expected call it matched.
+    """
+    keys = {name: runs[name].gather(calls["run"]) for name in ("run_id", "run_key")}
+    matched = {} if expected_position is None else {"expected_position": expected_position}
+    return CallScores.conform(calls.with_columns(**keys, **matched))
+
+
+def _used(steps: pl.DataFrame, lengths: pl.Series, policy: Policy) -> pl.DataFrame:
+    if policy.path.output_used:
+        return outputs_used(steps, lengths).to_frame()
+    n_calls = int((steps["kind"] == "tool_call").sum())
+    return pl.select(pl.repeat(None, n_calls, dtype=pl.Boolean).alias("output_used"))
+
+
+def _counted(calls: pl.DataFrame, n_calls: pl.Series, policy: Policy) -> pl.DataFrame:
+    """Count marked calls per run, each count null where the log cannot tell."""
+
+    def count(marked: pl.Series) -> pl.Series:
+        return totals(marked, n_calls)
+
+    retry, same, used = calls["is_retry"], calls["is_same_retry"], calls["output_used"]
+    found = pl.DataFrame(
         {
-            "n_steps": totals(steps["kind"] != "message", lengths),
-            "n_calls": n_calls,
-            "n_llm_calls": totals(steps["kind"] == "llm_call", lengths),
-            "n_turns": _distinct(steps["turn_index"], lengths),
-            "n_tools": _distinct(calls["name_key"], n_calls).fill_null(0),
-            "input_tokens": logged_totals(steps["input_tokens"], lengths),
-            "output_tokens": logged_totals(steps["output_tokens"], lengths),
-            "cost_usd": _amount(steps["cost_usd"], lengths),
-            "step_ms": _amount(steps["duration_ms"], lengths),
-            "wall_ms": _wall(runs),
+            "captured": count(calls["call_key"].is_null()) == 0,
+            "signalled": (count(calls["is_error"].is_not_null()) > 0) | (n_calls == 0),
+            "n_errors": count(calls["failed"]),
+            "n_recovered": count(calls["is_recovered"]),
+            "recovery_steps": count(calls["recovery_steps"]),
+            "n_retry_same": count(retry & same),
+            "n_retry_changed": count(retry & ~same),
+            "n_clean": count(calls["is_clean"]),
+            "n_backtracks": count(calls["is_backtrack"]),
+            "n_loops": count(calls["n_starting"]),
+            "n_duplicate": n_calls - distinct(calls["call_key"], n_calls).fill_null(0),
+            "n_duplicate_names": n_calls - distinct(calls["name_key"], n_calls).fill_null(0),
+            "n_outputs": count(used.is_not_null()),
+            "n_outputs_used": count(used),
         }
     )
-    tokens = pl.sum_horizontal("input_tokens", "output_tokens")
-    either = pl.col("input_tokens").is_not_null() | pl.col("output_tokens").is_not_null()
-    told = told.with_columns(pl.when(either).then(tokens).alias("total_tokens"))
-    return pl.concat([told, _calls(steps, calls, lengths, n_calls, policy)], how="horizontal")
-
-
-def _distinct(values: pl.Series, lengths: pl.Series) -> pl.Series:
-    """Return how many different values a segment holds; null for none."""
-    found = lists(values, lengths).list.drop_nulls().list.n_unique().cast(pl.Int64)
-    return pl.DataFrame({"n": found}).select(pl.when(pl.col("n") > 0).then("n")).to_series()
-
-
-def _amount(values: pl.Series, lengths: pl.Series) -> pl.Series:
-    """Sum an amount in the order of the run's steps, so that no other run touches its last bit."""
-    found = lists(values, lengths)
-    frame = pl.DataFrame({"sum": found.list.sum(), "known": found.list.drop_nulls().list.len()})
-    return frame.select(pl.when(pl.col("known") > 0).then("sum")).to_series()
-
-
-def _wall(runs: pl.DataFrame) -> pl.Series:
-    spent = (pl.col("ended_at") - pl.col("started_at")).dt.total_microseconds() / 1000
-    return runs.select(pl.when(spent >= 0).then(spent)).to_series()
-
-
-def _calls(steps: pl.DataFrame, calls: pl.DataFrame, lengths: pl.Series, n_calls: pl.Series, policy: Policy) -> pl.DataFrame:
-    """Count failed, repeated and clean calls, each null where the log cannot tell."""
-    unknown = totals(calls["call_key"].is_null(), n_calls) > 0
-    signalled = (totals(calls["is_error"].is_not_null(), n_calls) > 0) | (n_calls == 0)
-    marks = call_marks(steps, lengths, policy)
-    different = pl.DataFrame(
-        {
-            "keys": _distinct(calls["call_key"], n_calls).fill_null(0),
-            "names": _distinct(calls["name_key"], n_calls).fill_null(0),
-            "m": n_calls,
-            "unknown": unknown,
-            "signalled": signalled,
-            "n_errors": totals(calls["is_error"], n_calls),
-            "n_backtracks": totals(marks["is_backtrack"], n_calls),
-            "n_clean": totals(marks["is_clean"], n_calls),
-        }
+    most = policy.recovery.max_steps
+    # A failure that is never recovered counts max_steps + 1, so that it saves nothing.
+    saved = pl.col("n_errors") * (most + 1) - pl.col("recovery_steps")
+    asked = policy.path.output_used
+    possible = pl.col("n_errors") * most
+    found = found.with_columns(
+        saved.alias("recovery_saved"), possible.alias("recovery_possible")
     )
-    captured = pl.when(~pl.col("unknown"))
-    return different.select(
-        pl.when("signalled").then("n_errors").alias("n_errors"),
-        captured.then("n_backtracks").alias("n_backtracks"),
-        pl.when(~pl.col("unknown") & pl.col("signalled")).then("n_clean").alias("n_clean"),
-        captured.then(pl.col("m") - pl.col("keys")).alias("n_duplicate"),
-        (pl.col("m") - pl.col("names")).alias("n_duplicate_names"),
-    )
+    return found.with_columns(
+        pl.when(pl.lit(asked)).then(pl.col("n_outputs", "n_outputs_used")),
+        pl.when("signalled").then(pl.col(NEED_ERRORS)),
+    ).with_columns(pl.when("captured").then(pl.col(NEED_ARGUMENTS)))
 
 
-def call_marks(steps: pl.DataFrame, lengths: pl.Series, policy: Policy) -> pl.DataFrame:
-    """Mark each tool call: is it a backtrack, is it clean? One row per call, in order."""
-    is_call = pl.col("kind") == "tool_call"
-    looked_at = is_call if policy.backtracking.window_unit == "calls" else pl.col("kind") != "message"
-    rows = (
-        steps.select("kind", "call_key", "is_error")
-        .with_columns(owners(lengths).alias("run"))
-        .filter(looked_at)
-        .with_columns(pl.when(is_call).then("call_key").alias("key"), pl.col("is_error").fill_null(value=False))
+def _abandonments(steps: pl.DataFrame, lengths: pl.Series, patterns: list[str]) -> pl.Series:
+    """Count the model texts that give up; null where no pattern is given or no text is logged."""
+    name = "abandonments"
+    if not patterns:
+        return pl.repeat(None, len(lengths), dtype=pl.Int64, eager=True).alias(name)
+    of_model = pl.col("kind").is_in(["llm_call", "final"])
+    texts = steps.select(pl.when(of_model).then("content")).to_series()
+    return logged_totals(any_match(texts, patterns, "backtracking.abandon_patterns"), lengths).alias(name)
+
+
+def _blanked(calls: pl.DataFrame, lengths: pl.Series, counts: pl.DataFrame) -> pl.DataFrame:
+    """Blank the marks of calls whose run cannot tell."""
+    told = counts.select(pl.col("captured", "signalled").gather(owners(lengths)))
+    captured, signalled = pl.lit(told["captured"]), pl.lit(told["signalled"])
+    return calls.with_columns(
+        pl.when(captured).then(pl.col("is_backtrack", "in_loop")),
+        pl.when(signalled).then(pl.col("is_retry")),
     )
-    again = pl.lit(value=False)
-    after_success = pl.lit(value=False)
-    for back in range(1, policy.backtracking.window + 1):
-        same = (pl.col("key") == pl.col("key").shift(back)) & (pl.col("run") == pl.col("run").shift(back))
-        equal = same.fill_null(value=False)
-        again = again | equal
-        after_success = after_success | (equal & ~pl.col("is_error").shift(back, fill_value=False))
-    return rows.select(
-        "kind", again.alias("is_backtrack"), (~pl.col("is_error") & ~after_success).alias("is_clean")
-    ).filter(is_call)

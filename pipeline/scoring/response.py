@@ -104,8 +104,9 @@ def overlap(answer: str, reference: str) -> Overlap:
     Overlap(n_found=3, n_common=2, n_reference=4, n_answer=4)
     """
     of_answer, of_reference = _bag(answer), _bag(reference)
-    found = sum(n for token, n in of_reference.items() if token in of_answer)
-    common = sum(min(n, of_answer[token]) for token, n in of_reference.items())
+    shared = of_reference.keys() & of_answer.keys()
+    found = sum(of_reference[token] for token in shared)
+    common = sum(min(of_reference[token], of_answer[token]) for token in shared)
     return Overlap(found, common, of_reference.total(), of_answer.total())
 
 

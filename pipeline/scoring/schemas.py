@@ -67,11 +67,9 @@ def counts(runs: pl.DataFrame, steps: pl.DataFrame, tools: pl.DataFrame) -> pl.D
     Raises:
         InputError: the schema of a tool that was called is broken.
     """
-    nothing = pl.DataFrame(
-        [pl.Series(name, [None] * runs.height, dtype=pl.Int64) for name in ("n_schema_calls", "n_schema_valid")]
-    )
     if not _checks(tools):
-        return nothing
+        unknown = pl.Series("n_schema_calls", [None] * runs.height, dtype=pl.Int64)
+        return pl.DataFrame([unknown, unknown.alias("n_schema_valid")])
     n_calls = totals(steps["kind"] == "tool_call", runs["n_rows"])
     calls = with_schemas(runs, steps, tools)
     known = pl.DataFrame(
@@ -139,7 +137,7 @@ def _accepts(tool: str, schema: str, args: str) -> bool:
         is_valid = validator(schema)
     except ValueError as error:
         why = str(error).split("\n", 1)[0]
-        raise InputError(f"tool {tool!r}: its input_schema is no usable JSON Schema: {why}") from error
+        raise InputError(f"tool {tool!r}: its input_schema is no JSON Schema: {why}") from error
     return is_valid(msgspec.json.decode(args))
 
 

@@ -10,10 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.scoring.assignment import assign
+from pipeline.scoring.responses import arranged
 from pipeline.scoring.subsequence import length_of_lcs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+Worth = tuple[int, int, int]
+"""How many expected calls are met, how many of them required, how many preferred."""
 
 
 class Matches(NamedTuple):
@@ -37,13 +41,13 @@ def match(masks: Sequence[int], n_expected: int, optional: int = 0, responses: S
     """
     taken = assign(masks, n_expected, optional)
     unmet = sum(1 for i in range(n_expected) if optional >> i & 1 and i not in taken)
-    order = _reordered(masks, responses)
+    order = reordered(masks, responses, optional)
     ordered = [masks[call] for call in order]
     kept = list(range(n_expected))
     if optional:
-        met = _on_best_subsequence(ordered, n_expected, optional)
+        met = on_best_subsequence(ordered, n_expected, optional)
         kept = [i for i in kept if not optional >> i & 1 or i in met]
-        ordered = [_restricted(mask, kept) for mask in ordered]
+        ordered = [restricted(mask, kept) for mask in ordered]
     hits = [mask >> i & 1 for i, mask in enumerate(ordered)]
     walked = 0
     for mask in ordered:
@@ -63,51 +67,48 @@ def match(masks: Sequence[int], n_expected: int, optional: int = 0, responses: S
     )
 
 
-def _restricted(mask: int, kept: Sequence[int]) -> int:
+def reordered(
+    masks: Sequence[int], responses: Sequence[int] | None, optional: int = 0
+) -> Sequence[int]:
+    """Order the calls as ordered metrics see them; without `responses` the log's order stands."""
+    return range(len(masks)) if responses is None else arranged(masks, responses, optional)
+
+
+def restricted(mask: int, kept: Sequence[int]) -> int:
+    """Return the mask over the positions kept, numbered anew."""
     return sum(1 << new for new, old in enumerate(kept) if mask >> old & 1)
 
 
-def _reordered(masks: Sequence[int], responses: Sequence[int] | None) -> Sequence[int]:
-    """Order the calls of each response by the positions they match, first come first served.
+def on_best_subsequence(
+    masks: Sequence[int], n_expected: int, optional: int, preferred: Sequence[int] = ()
+) -> set[int]:
+    """Return the positions on the longest common subsequence that has most required calls.
 
-    A call that matches nothing still open goes last in its response.
+    Between equals the one with most meetings that are in `preferred` too.
     """
-    if responses is None:
-        return range(len(masks))
-    used = 0
-    targets: list[int] = []
-    nowhere = max((mask.bit_length() for mask in masks), default=0)
-    for mask in masks:
-        free = mask & ~used
-        bit = free & -free
-        used |= bit
-        targets.append(bit.bit_length() - 1 if bit else nowhere)
-    return sorted(range(len(masks)), key=lambda call: (responses[call], targets[call], call))
-
-
-def _on_best_subsequence(masks: Sequence[int], n_expected: int, optional: int) -> set[int]:
-    """Return the positions on the longest common subsequence that has most required calls."""
     width = len(masks)
-    # best[i][j]: (length, required) for positions i.. against calls j..
-    best = [[(0, 0)] * (width + 1) for _ in range(n_expected + 1)]
+
+    def worth(i: int, j: int) -> Worth:
+        return 1, 1 - (optional >> i & 1), preferred[j] >> i & 1 if preferred else 0
+
+    # best[i][j]: of positions i.. against calls j..
+    best = [[(0, 0, 0)] * (width + 1) for _ in range(n_expected + 1)]
     for i in range(n_expected - 1, -1, -1):
-        worth = 1 - (optional >> i & 1)
         for j in range(width - 1, -1, -1):
             top = max(best[i + 1][j], best[i][j + 1])
             if masks[j] >> i & 1:
-                length, required = best[i + 1][j + 1]
-                top = max(top, (length + 1, required + worth))
+                top = max(top, _plus(best[i + 1][j + 1], worth(i, j)))
             best[i][j] = top
-    return _trace(best, masks, optional)
+    return _trace(best, masks, worth)
 
 
-def _trace(best: list[list[tuple[int, int]]], masks: Sequence[int], optional: int) -> set[int]:
+def _trace(
+    best: Sequence[Sequence[Worth]], masks: Sequence[int], worth: Callable[[int, int], Worth]
+) -> set[int]:
     found: set[int] = set()
     i = j = 0
     while i < len(best) - 1 and j < len(masks):
-        length, required = best[i + 1][j + 1]
-        met = (length + 1, required + 1 - (optional >> i & 1))
-        if masks[j] >> i & 1 and best[i][j] == met:
+        if masks[j] >> i & 1 and best[i][j] == _plus(best[i + 1][j + 1], worth(i, j)):
             found.add(i)
             i, j = i + 1, j + 1
         elif best[i][j] == best[i + 1][j]:
@@ -115,3 +116,10 @@ def _trace(best: list[list[tuple[int, int]]], masks: Sequence[int], optional: in
         else:
             j += 1
     return found
+
+
+def _plus(some: Worth, more: Worth) -> Worth:
+    return some[0] + more[0], some[1] + more[1], some[2] + more[2]
+
+
+_reordered = reordered

@@ -17,22 +17,24 @@ HALF = 1 << 31
 
 
 class Near(NamedTuple):
-    """Which pairs of argument texts are near enough."""
+    """Which calls of one tool have arguments that are near enough."""
 
     texts: pl.Series
     """The number of each call's argument text; null where not captured."""
+    tools: pl.Series
     pairs: pl.Series
-    """The pairs that are near enough."""
+    """The pairs of texts that are near enough."""
     compared: int
-    """How many pairs were compared: each distinct one once."""
+    """How many pairs of texts were compared: each distinct one once."""
 
     def at(self, distance: int) -> pl.Series:
-        """Tell of each call whether its text is near that of the call `distance` before it."""
-        return _paired(self.texts, distance).is_in(self.pairs.implode()).fill_null(value=False)
+        """Tell of each call whether it is near the call `distance` before it."""
+        close = _paired(self.texts, distance).is_in(self.pairs.implode())
+        return (close & (self.tools == self.tools.shift(distance))).fill_null(value=False)
 
 
 def near(calls: pl.DataFrame, windows: Iterable[tuple[int, pl.Series]], threshold: float) -> Near:
-    """Find the near pairs among calls of one tool that lie within a window and are not equal.
+    """Find the near calls among those of one tool that lie within a window and are not equal.
 
     Args:
         calls: name_key, call_key and tool_args of each call.
@@ -43,8 +45,11 @@ def near(calls: pl.DataFrame, windows: Iterable[tuple[int, pl.Series]], threshol
         InputError: rapidfuzz is not installed.
     """
     texts = Texts.of(calls["tool_args"])
+    tool, key = calls["name_key"], calls["call_key"]
     found = [
-        _paired(texts.numbers, distance).filter(within & _differ(calls, distance))
+        _paired(texts.numbers, distance).filter(
+            within & (tool == tool.shift(distance)) & (key != key.shift(distance))
+        )
         for distance, within in windows
     ]
     pairs = pl.concat([pl.Series(dtype=pl.Int64), *found]).drop_nulls().unique().sort()
@@ -52,14 +57,7 @@ def near(calls: pl.DataFrame, windows: Iterable[tuple[int, pl.Series]], threshol
     right = texts.distinct.gather(pairs % HALF)
     alike = _alike(threshold)
     kept = [alike(a, b) for a, b in zip(left.to_list(), right.to_list(), strict=True)]
-    return Near(texts.numbers, pairs.filter(pl.Series(kept, dtype=pl.Boolean)), len(pairs))
-
-
-def _differ(calls: pl.DataFrame, distance: int) -> pl.Series:
-    """Tell of each call whether the one `distance` before it is another call of the same tool."""
-    tool, key = calls["name_key"], calls["call_key"]
-    other = (tool == tool.shift(distance)) & (key != key.shift(distance))
-    return other.fill_null(value=False)
+    return Near(texts.numbers, tool, pairs.filter(pl.Series(kept, dtype=pl.Boolean)), len(pairs))
 
 
 def _paired(texts: pl.Series, distance: int) -> pl.Series:

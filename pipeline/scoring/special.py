@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
+from pipeline.scoring.credits import Credits, credits_of
 from pipeline.scoring.sequences import Matches, match
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 COUNTS = tuple(name for name in Matches._fields if name != "places")
 SET_COUNTS = ("n_common", "n_distinct_expected", "n_distinct")
+CREDITS = Credits._fields
+NO_CREDITS = (None,) * len(CREDITS)
 
 
 class Wanted(NamedTuple):
@@ -33,8 +36,6 @@ class Made(NamedTuple):
 
     key: int | None
     name: int
-
-
 
 
 def by_name(expected: Wanted, actual: Made) -> bool:
@@ -73,7 +74,10 @@ def counts(
     *,
     free_in_response: bool,
 ) -> pl.DataFrame:
-    """Return COUNTS (and, under a plain equality, SET_COUNTS) and `places`, one row per pair."""
+    """Return COUNTS (and, under a plain equality, SET_COUNTS) and `places`, one row per pair.
+
+    CREDITS are null at the level of names, and where they are what COUNTS say.
+    """
     wanted = _wanted(expected, key)
     response = _responses(units.calls) if free_in_response else pl.lit(None, dtype=pl.Int64)
     grouped = (
@@ -85,10 +89,16 @@ def counts(
     sequence = ["ref", "relation", "key", "name_key", "response"]
     distinct = rows.group_by(sequence, maintain_order=True).agg("pair")
     told = [
-        _told(wanted.get(ref, []), keys or [], names or [], responses or [], fits, relation=relation and key == "key", free=free_in_response)
+        _told(
+            wanted.get(ref, []),
+            [Made(k, n) for k, n in zip(keys or (), names or (), strict=True)],
+            responses or [] if free_in_response else None,
+            fits,
+            relation=relation and key == "key",
+        )
         for ref, relation, keys, names, responses in distinct.select(sequence).iter_rows()
     ]  # distinct sequences, not runs
-    schema = {**dict.fromkeys((*COUNTS, *SET_COUNTS), pl.Int64), "places": pl.List(pl.Int64)}
+    schema = {**dict.fromkeys((*COUNTS, *SET_COUNTS, *CREDITS), pl.Int64), "places": pl.List(pl.Int64)}
     table = pl.DataFrame(told, schema=schema, orient="row")
     return pl.concat([distinct.select("pair"), table], how="horizontal").explode("pair").sort("pair")
 
@@ -112,19 +122,40 @@ def _responses(calls: pl.DataFrame) -> pl.Expr:
 
 def _told(
     wanted: list[Wanted],
-    keys: list[int | None],
-    names: list[int],
-    responses: list[int],
+    made: list[Made],
+    responses: list[int] | None,
     fits: Callable[[Wanted, Made], bool],
     *,
     relation: bool,
-    free: bool,
 ) -> tuple[Any, ...]:
-    made = [Made(k, n) for k, n in zip(keys, names, strict=True)]
-    masks = [sum(1 << i for i, e in enumerate(wanted) if fits(e, call)) for call in made]
+    masks = _masks(wanted, made, fits)
     optional = sum(1 << i for i, e in enumerate(wanted) if e.optional)
-    found = match(masks, len(wanted), optional, responses if free else None)
-    places = set(found.places)
-    kept = {e.key for i, e in enumerate(wanted) if not e.optional or i in places}
-    sets = (None, None, None) if relation else (len(kept & set(keys)), len(kept), len(set(keys)))
-    return (*found[:-1], *sets, found.places)
+    found = match(masks, len(wanted), optional, responses)
+    taken = {place for place in found.places if place is not None}
+    sets = (None,) * len(SET_COUNTS) if relation else _set_counts(wanted, made, taken)
+    told = NO_CREDITS
+    if fits is not by_name and (optional or responses is not None):
+        named = _masks(wanted, made, by_name)
+        told = credits_of(masks, named, taken, len(wanted), optional, responses)
+    return (*found[:-1], *sets, *told, found.places)
+
+
+def _masks(
+    wanted: list[Wanted], made: list[Made], fits: Callable[[Wanted, Made], bool]
+) -> list[int]:
+    """Return for each actual call the expected positions it fits, as bits."""
+    of_tool: dict[int, dict[Wanted, int]] = {}
+    for i, call in enumerate(wanted):
+        places = of_tool.setdefault(call.name, {})
+        places[call] = places.get(call, 0) | 1 << i
+    mask_of = {
+        call: sum(places for e, places in of_tool.get(call.name, {}).items() if fits(e, call))
+        for call in set(made)
+    }
+    return [mask_of[call] for call in made]
+
+
+def _set_counts(wanted: list[Wanted], made: list[Made], taken: set[int]) -> tuple[int, int, int]:
+    kept = {(e.name, e.key) for i, e in enumerate(wanted) if not e.optional or i in taken}
+    called = {(a.name, a.key) for a in made}
+    return len(kept & called), len(kept), len(called)

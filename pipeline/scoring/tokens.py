@@ -38,8 +38,7 @@ def tokens(text: str) -> list[str]:
     >>> tokens("Booked 2 flights: 東京, สวัสดี")
     ['book', '2', 'flight', '東', '京', 'ส', 'วั', 'ส', 'ดี']
     """
-    words = normalize("NFKC", text).lower().translate(_SPACED).split()
-    return [_stem(word) if len(word) > SHORT and word.isascii() else word for word in words]
+    return list(map(_stem, normalize("NFKC", text).lower().translate(_SPACED).split()))
 
 
 def available() -> bool:
@@ -61,7 +60,7 @@ def _stemmer() -> Callable[[str], str]:
 
 @lru_cache(maxsize=1 << 16)
 def _stem(word: str) -> str:
-    return _stemmer()(word)
+    return _stemmer()(word) if len(word) > SHORT and word.isascii() else word
 
 
 class _Spaced(dict[int, str]):

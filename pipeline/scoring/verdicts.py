@@ -23,7 +23,11 @@ def step_columns(tools: pl.DataFrame, policy: Policy) -> tuple[str, ...]:
 
 
 def counts(
-    runs: pl.DataFrame, steps: pl.DataFrame, tasks: pl.DataFrame, tools: pl.DataFrame, policy: Policy
+    runs: pl.DataFrame,
+    steps: pl.DataFrame,
+    tasks: pl.DataFrame,
+    tools: pl.DataFrame,
+    policy: Policy,
 ) -> pl.DataFrame:
     """Return one row per run: violations, calls valid under their schema, the end state's verdict.
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from pipeline import queries
-from pipeline.metrics.registry import chosen
 from pipeline.tables.fixed_point import create_sums
-from pipeline.tables.groups import aliases, create_grouped, groups_of, named
+from pipeline.tables.groups import create_grouped, groups_of, named
 from pipeline.tables.intervals import with_intervals
 from pipeline.tables.result import Result
 from pipeline.tables.session import opened
@@ -56,11 +55,10 @@ def aggregate(
         UnknownNameError: no such group column or metric.
         InputError: DuckDB refuses `where`.
     """
-    wanted = chosen(list(dict.fromkeys(metrics)) if metrics else None)
-    groups = groups_of(by)
     with opened(lake, policy, where) as session:
-        rows = aggregate_scores(session.con, wanted, by)
-    return Result("aggregate", rows, [*session.notes, *mean_over_groups(rows, len(groups))])
+        rows = aggregate_scores(session.con, session.metrics(metrics), by)
+    notes = mean_over_groups(rows) if by else []
+    return Result("aggregate", rows, [*session.notes, *notes])
 
 
 def aggregate_scores(
@@ -72,10 +70,8 @@ def aggregate_scores(
     create_sums(con, metrics, groups)
     con.register("measures", rules(metrics).to_arrow())
     rows = with_intervals(con.sql(queries.read("tables/aggregate")).pl())
-    if groups:
-        keys = con.sql(f"SELECT group_id, {aliases(groups)} FROM ranges").pl()
-        rows = rows.join(keys, on="group_id", how="left", maintain_order="left")
-    return named(rows, groups).select(*(group.name for group in groups), *COLUMNS)
+    grouped = named(con, rows, "ranges", groups)
+    return grouped.select(*(group.name for group in groups), *COLUMNS)
 
 
 def rules(metrics: Sequence[Metric]) -> pl.DataFrame:
@@ -102,13 +98,11 @@ def counts_errors(metric: Metric) -> bool:
     return metric.reference or metric.family == "outcome"
 
 
-def mean_over_groups(rows: pl.DataFrame, n_columns: int) -> list[str]:
-    """Return a note with the unweighted mean over groups of each metric, if there are groups."""
-    if not n_columns or rows.is_empty():
-        return []
+def mean_over_groups(rows: pl.DataFrame) -> list[str]:
+    """Return a note with each metric's mean over groups, all groups weighing the same."""
     means = rows.group_by("metric", maintain_order=True).agg(pl.col("mean").drop_nulls())
     told = [f"{metric} {_mean(values)}" for metric, values in means.rows() if values]
-    return [f"mean over groups, unweighted: {', '.join(told)}"] if told else []
+    return [f"unweighted mean over groups: {', '.join(told)}"] if told else []
 
 
 def _mean(values: list[float]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pipeline import queries
-from pipeline.tables.groups import aliases, quoted
+from pipeline.tables.groups import per_group, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +24,9 @@ SCALES = {"flag": "1.0", "count": "1.0", "fraction": "2.0 ** 49"}
 largest value does not coarsen another's."""
 
 
-def create_sums(con: DuckDBPyConnection, metrics: Sequence[Metric], groups: Sequence[Group]) -> None:
+def create_sums(
+    con: DuckDBPyConnection, metrics: Sequence[Metric], groups: Sequence[Group]
+) -> None:
     """Create the tables `ranges`, `sums` and `betweens` from the view `grouped`."""
     con.execute(queries.read("tables/fixed_point"))
     con.execute(f"CREATE OR REPLACE TEMP TABLE ranges AS {_ranges(metrics, groups)}")
@@ -33,11 +35,10 @@ def create_sums(con: DuckDBPyConnection, metrics: Sequence[Metric], groups: Sequ
 
 
 def _ranges(metrics: Sequence[Metric], groups: Sequence[Group]) -> str:
-    by = aliases(groups)
-    order = ", ".join(f"{group.alias} NULLS LAST" for group in groups)
-    keys = f"{by}, row_number() OVER (ORDER BY {order})" if groups else "1"
-    spans = _each(metrics, "range", lambda m: f"range_of({_value(m)}, {SCALES.get(m.kind, 'NULL')})")
-    return f"SELECT {keys} AS group_id, {spans} FROM grouped {f'GROUP BY {by}' if groups else ''}"
+    spans = _each(
+        metrics, "range", lambda m: f"range_of({_value(m)}, {SCALES.get(m.kind, 'NULL')})"
+    )
+    return per_group(groups, spans)
 
 
 def _sums(metrics: Sequence[Metric], groups: Sequence[Group]) -> str:
@@ -47,38 +48,34 @@ def _sums(metrics: Sequence[Metric], groups: Sequence[Group]) -> str:
 
     return f"""
         SELECT
-            group_id,
+            ranges.group_id,
             task_id IS NULL AS alone,
             run_status = 'error' AS errored,
             coalesce(n_expected = 0 AND n_calls = 0, false) AS vacuous,
             count(*) AS n_rows,
             {_each(metrics, "sums", summed)}
         FROM {_in_groups(groups)}
-        GROUP BY ALL"""
+        GROUP BY ALL"""  # noqa: S608 - names of the registry
 
 
 def _betweens(metrics: Sequence[Metric], groups: Sequence[Group]) -> str:
-    def column(table: str, metric: Metric) -> str:
-        return f"{table}.{quoted(f'sums_{metric.name}')}"
+    def column(prefix: str, metric: Metric) -> str:
+        return quoted(f"{prefix}_{metric.name}")
 
+    task = _each(metrics, "task", lambda m: f"gathered({_fixed(m)})")
+    whole = _each(metrics, "whole", lambda m: f"merged({column('sums', m)})")
+    off = _each(metrics, "off", lambda m: f"deviation({column('task', m)}, {column('whole', m)})")
+    between = _each(metrics, "between", lambda m: f"between_tasks({column('off', m)})")
     return f"""
         WITH tasks AS (
-            SELECT group_id, suite, task_id,
-                {_each(metrics, "sums", lambda m: f"gathered({_fixed(m)})")}
+            SELECT ranges.group_id, suite, task_id, {task}
             FROM {_in_groups(groups)}
             WHERE task_id IS NOT NULL
             GROUP BY ALL
         ),
-        wholes AS (
-            SELECT group_id, {_each(metrics, "sums", lambda m: f"merged({column('sums', m)})")}
-            FROM sums
-            GROUP BY group_id
-        )
-        SELECT
-            group_id,
-            {_each(metrics, "between", lambda m: f"between_tasks({column('tasks', m)}, {column('wholes', m)})")}
-        FROM tasks JOIN wholes USING (group_id)
-        GROUP BY group_id"""
+        wholes AS (SELECT group_id, {whole} FROM sums GROUP BY group_id),
+        deviations AS (SELECT group_id, {off} FROM tasks JOIN wholes USING (group_id))
+        SELECT group_id, {between} FROM deviations GROUP BY group_id"""  # noqa: S608 - same
 
 
 def _each(metrics: Sequence[Metric], prefix: str, sql: Callable[[Metric], str]) -> str:
@@ -87,7 +84,8 @@ def _each(metrics: Sequence[Metric], prefix: str, sql: Callable[[Metric], str]) 
 
 
 def _in_groups(groups: Sequence[Group]) -> str:
-    same = [f"grouped.{g.alias} IS NOT DISTINCT FROM ranges.{g.alias}" for g in groups]
+    by = [quoted(group.alias) for group in groups]
+    same = [f"grouped.{name} IS NOT DISTINCT FROM ranges.{name}" for name in by]
     return f"grouped JOIN ranges ON {' AND '.join(same) or 'true'}"
 
 

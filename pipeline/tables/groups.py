@@ -18,7 +18,10 @@ LABEL = f"{ScoreKeys.labels.name}."
 
 
 class Group(NamedTuple):
-    """A group column: what the person calls it, its alias inside queries, its SQL."""
+    """A group column: what the person calls it, its alias inside queries, its SQL.
+
+    The alias is no identifier, so no metric can have it.
+    """
 
     name: str
     alias: str
@@ -34,12 +37,7 @@ def groups_of(by: Iterable[str]) -> list[Group]:
     >>> [group.sql for group in groups_of(["agent", "labels.it's a/b"])]
     ['"agent"', "json_extract_string(labels, '/it''s a~1b')"]
     """
-    return [Group(name, f"by_{i}", _sql(name)) for i, name in enumerate(dict.fromkeys(by))]
-
-
-def aliases(groups: Sequence[Group]) -> str:
-    """Return the aliases as a SQL list."""
-    return ", ".join(group.alias for group in groups)
+    return [Group(name, f"by {i}", _sql(name)) for i, name in enumerate(dict.fromkeys(by))]
 
 
 def create_grouped(con: DuckDBPyConnection, groups: Sequence[Group]) -> None:
@@ -47,24 +45,46 @@ def create_grouped(con: DuckDBPyConnection, groups: Sequence[Group]) -> None:
 
     Aliases keep a group column apart from a metric of the same name, as `success` is both.
     """
-    named = "".join(f", {group.sql} AS {group.alias}" for group in groups)
-    con.execute(f"CREATE OR REPLACE TEMP VIEW grouped AS SELECT *{named} FROM scores")
+    own = "".join(f", {group.sql} AS {quoted(group.alias)}" for group in groups)
+    con.sql(f"SELECT *{own} FROM scores").create_view("grouped")  # noqa: S608 - quoted names
 
 
-def named(rows: pl.DataFrame, groups: Sequence[Group]) -> pl.DataFrame:
-    """Return rows with the aliases turned back into names, group columns first and typed."""
-    return rows.select(
-        *(pl.col(group.alias).cast(_dtype(group.name)).alias(group.name) for group in groups),
-        pl.exclude([group.alias for group in groups]),
+def per_group(groups: Sequence[Group], columns: str) -> str:
+    """Return the query of one row per group, numbered by value with nulls last.
+
+    Without group columns all rows are one group, even no row.
+    """
+    by = aliases(groups)
+    order = ", ".join(f"{quoted(group.alias)} NULLS LAST" for group in groups)
+    keys = f"{by}, row_number() OVER (ORDER BY {order})" if groups else "1"
+    of_group = f"GROUP BY {by}" if groups else ""
+    return f"SELECT {keys} AS group_id, {columns} FROM grouped {of_group}"  # noqa: S608 - same
+
+
+def aliases(groups: Sequence[Group]) -> str:
+    """Return the aliases as a SQL list."""
+    return ", ".join(quoted(group.alias) for group in groups)
+
+
+def named(
+    con: DuckDBPyConnection, rows: pl.DataFrame, table: str, groups: Sequence[Group]
+) -> pl.DataFrame:
+    """Return rows with the group columns that `table` has for their group_id, named and typed."""
+    if not groups:
+        return rows
+    keys: pl.DataFrame = con.table(table).project(f"group_id, {aliases(groups)}").pl()
+    typed = (pl.col(group.alias).cast(_dtype(group.name)).alias(group.name) for group in groups)
+    return rows.join(
+        keys.select("group_id", *typed), on="group_id", how="left", maintain_order="left"
     )
 
 
 def quoted(name: str) -> str:
-    """Return a name as a SQL identifier.
+    '''Return a name as a SQL identifier.
 
-    >>> print(quoted('say "hi"'))
-    "say ""hi\"""
-    """
+    >>> quoted('say "hi"')
+    '"say ""hi"""'
+    '''
     return '"' + name.replace('"', '""') + '"'
 
 

@@ -31,7 +31,7 @@ def with_intervals(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def t_factor(n_clusters: pl.Series) -> pl.Expr:
-    """Return t with G − 1 degrees; null for G < 2."""
+    """Return t with G - 1 degrees; null for G < 2."""
     distinct = [g for g in n_clusters.unique().to_list() if g is not None and g > 1]
     factors = {g: critical(g - 1) for g in distinct}
     return pl.col(n_clusters.name).replace_strict(factors, default=None, return_dtype=pl.Float64)
@@ -45,11 +45,13 @@ def half_width(se2: pl.Expr, factor: pl.Expr) -> pl.Expr:
 def effective(mean: pl.Expr, se2: pl.Expr, n_values: pl.Expr, n_clusters: pl.Expr) -> pl.Expr:
     """Return how many independent 0/1 values the clustered ones are worth.
 
-    `N / deff`, `deff = max(1, se² / (x̄(1 − x̄)/(N − 1)))`; G where all values are equal.
+    `N / deff`, `deff = max(1, se² / (x̄(1 - x̄)/(N - 1)))`; G where all values are equal.
     """
     independent = mean * (1 - mean) / (n_values - 1)
     deff = pl.max_horizontal(pl.lit(1.0), se2 / independent)
-    return pl.when(mean.is_in([0.0, 1.0])).then(n_clusters.cast(pl.Float64)).otherwise(n_values / deff)
+    return (
+        pl.when(mean.is_in([0.0, 1.0])).then(n_clusters.cast(pl.Float64)).otherwise(n_values / deff)
+    )
 
 
 def wilson(mean: pl.Expr, n: pl.Expr) -> tuple[pl.Expr, pl.Expr]:

@@ -11,8 +11,7 @@ import polars as pl
 
 from pipeline import queries
 from pipeline.errors import InputError
-from pipeline.metrics.registry import chosen
-from pipeline.tables.groups import aliases, create_grouped, groups_of, named, quoted
+from pipeline.tables.groups import create_grouped, groups_of, named, per_group, quoted
 from pipeline.tables.result import Result
 from pipeline.tables.session import opened
 
@@ -24,15 +23,14 @@ if TYPE_CHECKING:
 
     from pipeline.lake import Lake
     from pipeline.metrics.metric import Metric
-    from pipeline.tables.groups import Group
 
 QUANTILES = (0.25, 0.5, 0.75, 0.95)
-METHOD = "percentiles are exact, by linear interpolation between the two nearest values"
+METHOD = "percentiles: exact, by linear interpolation between the two nearest values"
 FEW = 10
 """A percentile with fewer values beyond it is a rough figure."""
 
 
-def percentiles(
+def percentiles(  # noqa: PLR0913 - the options of a question, all named
     lake: Lake | str | os.PathLike[str],
     *,
     by: Sequence[str] = (),
@@ -43,8 +41,8 @@ def percentiles(
 ) -> Result:
     """Return percentiles of the scores of a lake: one row per group and metric.
 
-    Of n sorted values, the q-quantile is the one at place `q·(n − 1)`, between two places the
-    weighted mean of both; null without values. A note tells where `n·(1 − q) < 10`.
+    Of n sorted values, the q-quantile is the one at place `q·(n - 1)`, between two places the
+    weighted mean of both; null without values. A note tells where `n·(1 - q) < 10`.
 
     Args:
         lake: the lake, or its path.
@@ -58,10 +56,9 @@ def percentiles(
         UnknownNameError: no such group column or metric.
         InputError: a quantile outside 0 to 1, or DuckDB refuses `where`.
     """
-    wanted = chosen(list(dict.fromkeys(metrics)) if metrics else None)
     columns = {column_of(q): q for q in quantiles}
     with opened(lake, policy, where) as session:
-        rows = percentiles_of(session.con, wanted, by, list(columns.values()))
+        rows = percentiles_of(session.con, session.metrics(metrics), by, list(columns.values()))
     return Result("percentiles", rows, [*session.notes, METHOD, *few_values(rows, columns)])
 
 
@@ -75,15 +72,13 @@ def percentiles_of(
     groups = groups_of(by)
     columns = [column_of(q) for q in quantiles]
     create_grouped(con, groups)
-    con.execute(f"CREATE OR REPLACE TEMP TABLE distributions AS {_distributions(metrics, groups, quantiles)}")
+    spreads = per_group(groups, ", ".join(_spread(metric, quantiles) for metric in metrics))
+    con.execute(f"CREATE OR REPLACE TEMP TABLE distributions AS {spreads}")
     con.register("places", _places(metrics).to_arrow())
     rows = con.sql(queries.read("tables/percentiles")).pl()
-    if groups:
-        keys = con.sql(f"SELECT group_id, {aliases(groups)} FROM distributions").pl()
-        rows = rows.join(keys, on="group_id", how="left", maintain_order="left")
     values = (pl.col("quantiles").list.get(i).alias(name) for i, name in enumerate(columns))
-    rows = rows.with_columns(*values)
-    return named(rows, groups).select(*(g.name for g in groups), "metric", "n_scored", *columns)
+    grouped = named(con, rows.with_columns(*values), "distributions", groups)
+    return grouped.select(*(group.name for group in groups), "metric", "n_scored", *columns)
 
 
 def column_of(quantile: float) -> str:
@@ -112,22 +107,9 @@ def _few(rows: pl.DataFrame, name: str, quantile: float) -> list[str]:
     thin = some.filter(pl.col("n_scored") < ceil(FEW / beyond)) if beyond else some
     if thin.is_empty():
         return []
-    least = thin["n_scored"].min()
-    return [
-        f"{name} is a rough figure in {thin.height} of {some.height} rows: fewer than {FEW} values "
-        f"lie beyond it, n·(1 − q) < {FEW} (the smallest n is {least})"
-    ]
-
-
-def _distributions(
-    metrics: Sequence[Metric], groups: Sequence[Group], quantiles: Sequence[float]
-) -> str:
-    by = aliases(groups)
-    order = ", ".join(f"{group.alias} NULLS LAST" for group in groups)
-    keys = f"{by}, row_number() OVER (ORDER BY {order})" if groups else "1"
-    spreads = ", ".join(_spread(metric, quantiles) for metric in metrics)
-    grouping = f"GROUP BY {by}" if groups else ""
-    return f"SELECT {keys} AS group_id, {spreads} FROM grouped {grouping}"
+    where, least = f"{thin.height} of {some.height} rows", min(thin["n_scored"].to_list())
+    beyond_it = f"n·(1 - q) < {FEW} values lie beyond it"
+    return [f"{name} is a rough figure in {where}: {beyond_it} (the smallest n is {least})"]
 
 
 def _spread(metric: Metric, quantiles: Sequence[float]) -> str:

@@ -18,13 +18,24 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from pipeline.lake import Lake
+    from pipeline.policy import Policy
 
 INTERNAL = "run_key"
-ORDER = ("run_id", "agent", "agent_version", "model", "suite", "task_id", "trial", "labels", INTERNAL)
+ORDER = (
+    "run_id",
+    "agent",
+    "agent_version",
+    "model",
+    "suite",
+    "task_id",
+    "trial",
+    "labels",
+    INTERNAL,
+)
 """What settles the order of runs that sort alike."""
 
 
-def scores(
+def scores(  # noqa: PLR0913 - the options of a question, all named
     lake: Lake | str | os.PathLike[str],
     *,
     where: str | None = None,
@@ -50,7 +61,7 @@ def scores(
     """
     with opened(lake, policy, where) as session:
         rows = scores_of(session.con, sort=sort, limit=limit, columns=columns)
-    return Result("scores", rows, session.notes)
+    return Result("scores", _typed(rows, session.policy), session.notes)
 
 
 def scores_of(
@@ -70,7 +81,8 @@ def scores_of(
         _known(name, known)
     ordered = relation.order(", ".join([*_sorting(sort, known), *(map(quoted, ORDER))]))
     cut = ordered if limit is None else ordered.limit(limit)
-    return _typed(cut.project(", ".join(map(quoted, shown))).pl())
+    rows: pl.DataFrame = cut.project(", ".join(map(quoted, shown))).pl()
+    return rows
 
 
 def _sorting(sort: str | None, known: Iterable[str]) -> list[str]:
@@ -87,6 +99,7 @@ def _known(name: str, known: Iterable[str]) -> str:
     return name
 
 
-def _typed(rows: pl.DataFrame) -> pl.DataFrame:
-    declared = scores_schema()
-    return rows.cast({name: dtype for name, dtype in declared.items() if name in rows.columns})
+def _typed(rows: pl.DataFrame, policy: Policy) -> pl.DataFrame:
+    """Return rows with their declared dtypes: DuckDB gives an enumeration back as text."""
+    declared = scores_schema(policy)
+    return rows.cast({name: declared[name] for name in rows.columns})

@@ -10,17 +10,26 @@ import duckdb
 from pipeline.current import Current, policy_of, score_session
 from pipeline.errors import QueryError
 from pipeline.lake import Lake
+from pipeline.metrics.registry import chosen
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from pipeline.metrics.metric import Metric
+    from pipeline.policy import Policy
 
 
 class Session(NamedTuple):
-    """A DuckDB connection with the view `scores`, and notes for the person."""
+    """A DuckDB connection with the view `scores`, the policy, and notes for the person."""
 
     con: duckdb.DuckDBPyConnection
+    policy: Policy
     notes: list[str]
+
+    def metrics(self, names: Sequence[str] | None) -> list[Metric]:
+        """Return the metrics of these names, each once; without names the headline set."""
+        return chosen(list(dict.fromkeys(names)) if names else None, self.policy)
 
 
 @contextmanager
@@ -33,10 +42,10 @@ def opened(
         QueryError: DuckDB fails on `where` while it reads.
     """
     lake = lake if isinstance(lake, Lake) else Lake.open(lake)
-    chosen = policy_of(lake, policy)
-    con, state = score_session(lake, chosen, where)
+    in_use = policy_of(lake, policy)
+    con, state = score_session(lake, in_use, where)
     try:
-        yield Session(con, [f"policy: {chosen.title}", *unscored(state)])
+        yield Session(con, in_use, [f"policy: {in_use.title}", *unscored(state)])
     except (duckdb.DataError, duckdb.ProgrammingError) as error:
         # Without a filter no text of the user's is in the query: the fault is ours.
         if where is None:

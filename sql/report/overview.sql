@@ -2,12 +2,13 @@
 --
 -- Grain       one row
 -- Needs       the views of the workbench
--- Columns     n_runs, n_calls, n_errors, n_tasks; first and last started_at; suites; and for
+-- Columns     n_runs, n_unscored, n_calls, n_errors, n_tasks; first and last started_at; suites; and for
 --             agent, agent_version and model how many values they have, null counting as one
 SELECT
     count(*) AS n_runs,
-    (SELECT count(*) FROM calls) AS n_calls,
-    (SELECT count(*) FROM calls WHERE is_error) AS n_errors,
+    (SELECT count(*) FROM runs ANTI JOIN scores USING (run_key)) AS n_unscored,
+    (SELECT count(*) FROM steps WHERE kind = 'tool_call') AS n_calls,
+    (SELECT count(*) FROM steps WHERE kind = 'tool_call' AND is_error) AS n_errors,
     count(DISTINCT {'suite': suite, 'task': task_id}) FILTER (task_id IS NOT NULL) AS n_tasks,
     min(started_at) AS first_started,
     max(started_at) AS last_started,

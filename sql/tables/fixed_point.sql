@@ -14,7 +14,7 @@
 --             scatter(n, total, squares)  Σ(x − mean)², rounded once after exact integers
 --             sum_of_squares(d)           aggregate: Σ d² of HUGEINT d, |d| < 2^104
 --             deviation(part, whole)      how far a part's total lies off its share, times N
---             between_tasks(task, whole)  aggregate: tasks with values, and Σ deviation²
+--             between_tasks(deviation)    aggregate: tasks with values, and Σ deviation²
 
 CREATE OR REPLACE TEMP MACRO scale_of(lo, hi) AS
     coalesce(2.0 ** least(1000, 49 - ceil(log2(nullif(greatest(abs(lo), abs(hi)), 0)))), 1.0);
@@ -56,7 +56,7 @@ CREATE OR REPLACE TEMP MACRO sum_of_squares(d) AS
 CREATE OR REPLACE TEMP MACRO deviation(part, whole) AS
     whole.n * part.total - part.n * whole.total;
 
-CREATE OR REPLACE TEMP MACRO between_tasks(task, whole) AS {
-    'n_tasks': count(deviation(task, whole)),
-    'squares': sum_of_squares(deviation(task, whole))
+CREATE OR REPLACE TEMP MACRO between_tasks(deviation) AS {
+    'n_tasks': count(deviation),
+    'squares': sum_of_squares(deviation)
 };

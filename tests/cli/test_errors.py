@@ -159,21 +159,20 @@ def test_debug_shows_the_traceback_and_keeps_the_exit_code():
     assert "UnknownNameError" in done.stderr
 
 
-def test_a_reader_that_leaves_early_is_no_error(lake):
+def test_a_reader_that_leaves_early_is_no_error():
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(
-        [*TRAJTAB, "scores", str(lake), "--format", "jsonl"],
+        [*TRAJTAB, "metrics", "--format", "jsonl"],
         check=False,
         stdout=writing,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": HOME},
+        cwd=HOME,
     )
     os.close(writing)
     assert done.returncode == 141
-    assert "error" not in done.stderr
-    assert "Traceback" not in done.stderr
+    assert done.stderr == ""
 
 
 def test_format_typed_last_counts_and_not_after_the_options_end():

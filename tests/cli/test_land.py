@@ -60,6 +60,24 @@ def test_rejects_are_counted_by_reason_and_exit_0(run, tmp_path):
     assert all(f"note: {note}\n" in result.stderr for note in told["notes"])
 
 
+def test_files_of_no_format_in_a_folder_are_left_out_and_named(run, logs):
+    (logs / "readme.txt").write_text("no log\n")
+    result = run("land", logs, "--lake", "lake", "--format", "json")
+    (note,) = json.loads(result.stdout)["notes"]
+    assert result.exit_code == 0
+    assert note.startswith(f"{logs}/readme.txt: ")
+
+
+def test_another_copy_of_a_run_warns(run, tmp_path):
+    calls = (
+        '{"run_id": "c", "steps": [{"kind": "tool_call", "tool_name": "%s", "tool_args": {}}]}\n'
+    )
+    for tool in ("search", "book"):
+        (tmp_path / f"{tool}.jsonl").write_text(calls % tool)
+        result = run("land", f"{tool}.jsonl", "--lake", "lake")
+    assert "note: warning: 1 runs differ from a copy landed before; both stay: c\n" in result.stderr
+
+
 def test_strict_stops_at_the_first_and_lands_nothing(run, tmp_path):
     (tmp_path / "x.jsonl").write_text(RUN % 1 + '"x"\n')
     result = run("land", "x.jsonl", "--lake", "lake", "--strict")

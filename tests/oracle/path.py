@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from math import log
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from oracle.repeats import (
     Step,
     all_captured,
     backtrack_flags,
+    canonical_text,
     decisions,
     failed,
     loops,
@@ -18,6 +20,7 @@ from oracle.repeats import (
     same_call,
     tool_calls,
 )
+from oracle.values import NOT_CAPTURED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,9 +30,10 @@ WEIGHTS = {
     "precision": Fraction("0.25"),
     "backtracking": Fraction("0.15"),
     "recovery": Fraction("0.15"),
-    "token": Fraction("0.10"),
-    "error": Fraction("0.15"),
+    "tokens": Fraction("0.10"),
+    "errors": Fraction("0.15"),
 }
+NEUTRAL = {"tokens": Fraction(1, 2)}
 
 
 def ratio(count: int, total: int) -> Fraction | None:
@@ -50,9 +54,28 @@ def has_error_signal(calls: Sequence[Step]) -> bool:
     return any(call.is_error is not None for call in calls)
 
 
-def counts(steps: Sequence[Step]) -> dict[str, int]:
+def with_policy_errors(
+    steps: Sequence[Step], patterns: Sequence[str], *, empty_output: bool
+) -> list[Step]:
+    """Add the failures that outputs tell of; a captured output is a signal where patterns are."""
+    some_output = any(call.output is not None for call in tool_calls(steps))
+
+    def judged(call: Step) -> Step:
+        told = [] if call.is_error is None else [call.is_error]
+        if patterns and call.output is not None:
+            told.append(any(re.search(pattern, call.output) for pattern in patterns))
+        if empty_output and some_output:
+            told.append(not (call.output or "").strip())
+        return call._replace(is_error=any(told) if told else None)
+
+    return [judged(step) if step.kind == "tool_call" else step for step in steps]
+
+
+def counts(steps: Sequence[Step]) -> dict[str, int | None]:
     calls = tool_calls(steps)
+    turns = {step.turn_index for step in steps} - {None}
     return {
+        "n_turns": len(turns) or None,
         "n_steps": len(decisions(steps)),
         "n_calls": len(calls),
         "n_llm_calls": sum(step.kind == "llm_call" for step in steps),
@@ -61,29 +84,40 @@ def counts(steps: Sequence[Step]) -> dict[str, int]:
 
 
 def repeat_metrics(
-    steps: Sequence[Step], window: int, window_unit: str, retries: str
-) -> dict[str, Fraction | None]:
+    steps: Sequence[Step], backtracks: Sequence[bool], precise: Sequence[bool]
+) -> Exact:
     calls = tool_calls(steps)
+    names = ("n_backtracks", "n_clean", "n_duplicate", "n_loops")
+    rates = ("backtracking_rate", "backtracking_rate_calls", "tool_precision")
     if not all_captured(calls):
-        return dict.fromkeys(("backtracking_rate", "backtracking_rate_calls", "tool_precision"))
-    n_backtracks = sum(backtrack_flags(steps, window, window_unit, retries))
-    n_precise = sum(precise_flags(steps, window, window_unit))
+        return dict.fromkeys((*names, *rates))
+    signal = has_error_signal(calls)
     return {
-        "backtracking_rate": ratio(n_backtracks, len(decisions(steps))),
-        "backtracking_rate_calls": ratio(n_backtracks, len(calls)),
-        "tool_precision": ratio(n_precise, len(calls)) if has_error_signal(calls) else None,
+        "n_backtracks": sum(backtracks),
+        "n_clean": sum(precise) if signal or not calls else None,
+        "n_duplicate": sum(any(same_call(c, b) for b in calls[:i]) for i, c in enumerate(calls)),
+        "n_loops": len(loops(steps)),
+        "backtracking_rate": ratio(sum(backtracks), len(decisions(steps))),
+        "backtracking_rate_calls": ratio(sum(backtracks), len(calls)),
+        "tool_precision": ratio(sum(precise), len(calls)) if signal else None,
     }
 
 
-def length_efficiency(
+def fewest_steps(
     steps: Sequence[Step], min_steps: int | None, n_expected: int | None, reference_complete: bool
-) -> Fraction | None:
-    n_steps, n_tools = counts(steps)["n_steps"], counts(steps)["n_tools"]
-    if min_steps is None and n_expected is not None and reference_complete:
-        min_steps = 2 * n_expected + 1
-    if min_steps is None:
-        min_steps = max(2, 2 * n_tools + 1)
-    return min(ONE, Fraction(min_steps, n_steps)) if n_steps else None
+) -> tuple[int, str]:
+    """The fewest decision steps the run needed, and by whose word."""
+    if min_steps is not None:
+        return min_steps, "task"
+    if n_expected is not None and reference_complete:
+        return 2 * n_expected + 1, "reference"
+    n_tools = len({call.name for call in tool_calls(steps)})
+    return max(2, 2 * n_tools + 1), "estimate"
+
+
+def length_efficiency(steps: Sequence[Step], fewest: int) -> Fraction | None:
+    n_steps = len(decisions(steps))
+    return min(ONE, Fraction(fewest, n_steps)) if n_steps else None
 
 
 def steps_apart(path: Sequence[Step], earlier: int, later: int) -> int:
@@ -125,12 +159,49 @@ def retry_counts(steps: Sequence[Step]) -> dict[str, int | None]:
             same += same_call(call, later[0])
             changed += not same_call(call, later[0])
             recovered += not all(failed(other) for other in later)
-    captured = all_captured(calls)
+    signal = has_error_signal(calls) or not calls
+    captured = all_captured(calls) and signal
     return {
         "n_retry_same": same if captured else None,
         "n_retry_changed": changed if captured else None,
-        "n_recovered": recovered,
+        "n_recovered": recovered if signal else None,
     }
+
+
+def telling_tokens(text: str | None) -> set[str]:
+    """Numbers, and words of four characters or more, in lower case."""
+    return set(re.findall(r"\b\d+(?:\.\d+)?\b|\w{4,}", (text or "").lower()))
+
+
+def text_of(step: Step) -> str | None:
+    """What a step says that may use an earlier output: a call's arguments, a model's text."""
+    if step.kind != "tool_call":
+        return None if step.kind == "message" else step.content
+    return None if step.args is NOT_CAPTURED else canonical_text(step.args)
+
+
+def output_used(steps: Sequence[Step], row: int) -> bool:
+    new = telling_tokens(steps[row].output) - telling_tokens(text_of(steps[row]))
+    return any(new & telling_tokens(text_of(later)) for later in steps[row + 1 :])
+
+
+def output_metrics(steps: Sequence[Step], *, asked: bool) -> Exact:
+    if not asked:
+        return dict.fromkeys(("n_outputs", "n_outputs_used", "output_used_rate"))
+    rows = [i for i, s in enumerate(steps) if s.kind == "tool_call" and s.output is not None]
+    used = sum(output_used(steps, row) for row in rows)
+    return {
+        "n_outputs": len(rows),
+        "n_outputs_used": used,
+        "output_used_rate": ratio(used, len(rows)),
+    }
+
+
+def abandonments(steps: Sequence[Step], patterns: Sequence[str]) -> int | None:
+    texts = [s.content for s in steps if s.kind in ("llm_call", "final") and s.content is not None]
+    if not patterns or not texts:
+        return None
+    return sum(any(re.search(pattern, text) for pattern in patterns) for text in texts)
 
 
 def token_sums(steps: Sequence[Step]) -> dict[str, int | None]:
@@ -155,12 +226,27 @@ def token_efficiency_log(tokens: int | None, useful: int) -> float | None:
     return useful / log(1 + tokens) if tokens else None
 
 
-def composite(parts: dict[str, Fraction | None]) -> Fraction | None:
+Parts = dict[str, "Fraction | None"]
+
+
+def composite(parts: Parts, weights: dict[str, Fraction]) -> Fraction | None:
     known = {name: part for name, part in parts.items() if part is not None}
-    weight = sum(WEIGHTS[name] for name in known)
-    if weight < Fraction(1, 2):
+    weight = sum(weights[name] for name in known)
+    if 2 * weight < sum(weights.values()):
         return None
-    return Fraction(sum(WEIGHTS[name] * part for name, part in known.items()), weight)
+    return Fraction(sum(weights[name] * part for name, part in known.items()), weight)
+
+
+def composite_textbook(
+    parts: Parts, weights: dict[str, Fraction], completed: bool | None
+) -> Fraction:
+    assumed = {
+        name: NEUTRAL.get(name, ONE) if part is None else part for name, part in parts.items()
+    }
+    mean = Fraction(
+        sum(weights[name] * part for name, part in assumed.items()), sum(weights.values())
+    )
+    return min(ONE, mean + (Fraction(1, 10) if completed else 0))
 
 
 def path_metrics(
@@ -169,10 +255,19 @@ def path_metrics(
     window: int = 8,
     window_unit: str = "steps",
     retries: str = "count",
+    similarity: float | None = None,
+    exempt: Sequence[str] = (),
+    progress_args: Sequence[str] = (),
+    abandon_patterns: Sequence[str] = (),
+    error_patterns: Sequence[str] = (),
+    empty_output: bool = False,
+    used: bool = False,
+    weights: dict[str, Fraction] = WEIGHTS,
     max_recovery: int = 5,
     min_steps: int | None = None,
     n_expected: int | None = None,
     reference_complete: bool = False,
+    completed: bool | None = None,
 ) -> Metrics:
     """Every path column of one run.
 
@@ -180,6 +275,7 @@ def path_metrics(
     >>> path_metrics(steps)["n_steps"], path_metrics(steps)["composite"]
     (3, 1.0)
     """
+    steps = with_policy_errors(steps, error_patterns, empty_output=empty_output)
     calls = tool_calls(steps)
     n_errors = sum(failed(call) for call in calls)
     useful = len(calls) - n_errors
@@ -187,8 +283,18 @@ def path_metrics(
     signal = has_error_signal(calls)
 
     error_rate = ratio(n_errors, len(calls)) if signal else None
-    repeats = repeat_metrics(steps, window, window_unit, retries)
-    length = length_efficiency(steps, min_steps, n_expected, reference_complete)
+    backtracks = backtrack_flags(
+        steps,
+        window=window,
+        window_unit=window_unit,
+        retries=retries,
+        similarity=similarity,
+        exempt=exempt,
+        progress_args=progress_args,
+    )
+    repeats = repeat_metrics(steps, backtracks, precise_flags(steps, window, window_unit))
+    fewest, _ = fewest_steps(steps, min_steps, n_expected, reference_complete)
+    length = length_efficiency(steps, fewest)
     recovery = recovery_quality(steps, max_recovery)
     per_token = token_efficiency(tokens, len(calls), useful)
     parts = {
@@ -196,19 +302,22 @@ def path_metrics(
         "precision": repeats["tool_precision"],
         "backtracking": complement(repeats["backtracking_rate"]),
         "recovery": ONE if signal and n_errors == 0 else recovery,
-        "token": per_token,
-        "error": complement(error_rate),
+        "tokens": per_token,
+        "errors": complement(error_rate),
     }
     exact: Exact = {
         **counts(steps),
+        "n_errors": n_errors if signal or not calls else None,
         "error_rate": error_rate,
         **repeats,
         "length_efficiency": length,
         "recovery_quality": recovery,
         **retry_counts(steps),
-        "n_loops": len(loops(steps)) if all_captured(calls) else None,
+        **output_metrics(steps, asked=used),
+        "abandonments": abandonments(steps, abandon_patterns),
         "token_efficiency": per_token,
         **token_sums(steps),
-        "composite": composite(parts),
+        "composite": composite(parts, weights),
+        "composite_textbook": composite_textbook(parts, weights, completed),
     }
     return as_floats(exact) | {"token_efficiency_log": token_efficiency_log(tokens, useful)}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from fnmatch import fnmatchcase
+from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from oracle.values import NOT_CAPTURED, Arguments, arguments_equal
+from oracle.values import NOT_CAPTURED, Arguments, Invalid, arguments_equal, values_equal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +26,9 @@ class Step(NamedTuple):
     input_tokens: int | None = None
     output_tokens: int | None = None
     response_index: int | None = None
+    turn_index: int | None = None
+    output: str | None = None
+    content: str | None = None
 
 
 def decisions(steps: Sequence[Step]) -> list[Step]:
@@ -45,40 +51,95 @@ def same_call(a: Step, b: Step) -> bool:
     return a.name == b.name and arguments_equal(a.args, b.args)
 
 
-def equal_calls_before(steps: Sequence[Step], window: int, window_unit: str) -> list[list[Step]]:
-    """For each call the equal ones within the window before it, oldest first."""
+def canonical_text(args: Arguments) -> str:
+    if isinstance(args, Invalid):
+        return args.text
+    return json.dumps(args or {}, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def longest_common_subsequence(a: str, b: str) -> int:
+    best = [0] * (len(b) + 1)
+    for x in a:
+        row = [0]
+        for j, y in enumerate(b):
+            row.append(best[j] + 1 if x == y else max(row[j], best[j + 1]))
+        best = row
+    return best[-1]
+
+
+def indel_similarity(a: str, b: str) -> Fraction:
+    """1 less the insertions and deletions from one text to the other, per character of both."""
+    length = len(a) + len(b)
+    edits = length - 2 * longest_common_subsequence(a, b)
+    return 1 - Fraction(edits, length) if length else Fraction(1)
+
+
+def near_calls(a: Step, b: Step, similarity: float | None) -> bool:
+    if same_call(a, b):
+        return True
+    if similarity is None or a.name != b.name:
+        return False
+    if NOT_CAPTURED in (a.args, b.args):
+        return False
+    least = Fraction(str(similarity))
+    return indel_similarity(canonical_text(a.args), canonical_text(b.args)) >= least
+
+
+def progressed(a: Step, b: Step, progress_args: Sequence[str]) -> bool:
+    """Is one of these arguments there in one call only, or with another value?"""
+    before, after = (call.args if isinstance(call.args, dict) else {} for call in (a, b))
+    return any(
+        (name in before) != (name in after)
+        or (name in before and not values_equal(before[name], after[name]))
+        for name in progress_args
+    )
+
+
+def calls_before(steps: Sequence[Step], window: int, window_unit: str) -> list[list[Step]]:
+    """For each call the calls within the window before it, oldest first."""
     path = decisions(steps)
     rows = [row for row, step in enumerate(path) if step.kind == "tool_call"]
     calls = [path[row] for row in rows]
     place = {"steps": rows, "calls": list(range(len(rows)))}[window_unit]
     return [
-        [
-            calls[j]
-            for j in range(i)
-            if place[i] - place[j] <= window and same_call(calls[j], calls[i])
-        ]
-        for i in range(len(calls))
+        [calls[j] for j in range(i) if place[i] - place[j] <= window] for i in range(len(calls))
     ]
 
 
 def backtrack_flags(
-    steps: Sequence[Step], window: int = 8, window_unit: str = "steps", retries: str = "count"
+    steps: Sequence[Step],
+    *,
+    window: int = 8,
+    window_unit: str = "steps",
+    retries: str = "count",
+    similarity: float | None = None,
+    exempt: Sequence[str] = (),
+    progress_args: Sequence[str] = (),
 ) -> list[bool]:
     """For each call, is it a backtrack?"""
     if retries not in ("count", "exempt"):
         raise ValueError(retries)
-    earlier = equal_calls_before(steps, window, window_unit)
-    if retries == "exempt":
-        return [bool(equals) and not failed(equals[-1]) for equals in earlier]
-    return [bool(equals) for equals in earlier]
+    flags = []
+    for call, before in zip(
+        tool_calls(steps), calls_before(steps, window, window_unit), strict=True
+    ):
+        alike = [
+            other
+            for other in before
+            if near_calls(other, call, similarity) and not progressed(other, call, progress_args)
+        ]
+        spared = any(fnmatchcase(call.name or "", glob) for glob in exempt)
+        retried = retries == "exempt" and bool(alike) and failed(alike[-1])
+        flags.append(bool(alike) and not spared and not retried)
+    return flags
 
 
 def precise_flags(steps: Sequence[Step], window: int = 8, window_unit: str = "steps") -> list[bool]:
     """For each call: did it succeed, and repeat no equal call that had succeeded?"""
-    earlier = equal_calls_before(steps, window, window_unit)
+    earlier = calls_before(steps, window, window_unit)
     return [
-        not failed(call) and all(failed(other) for other in equals)
-        for call, equals in zip(tool_calls(steps), earlier, strict=True)
+        not failed(call) and all(failed(other) or not same_call(other, call) for other in before)
+        for call, before in zip(tool_calls(steps), earlier, strict=True)
     ]
 
 

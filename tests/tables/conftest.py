@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
 
-from pipeline.current import connect, scores_schema
+from pipeline.current import connect, score_name, scores_schema, tasks_of
+from pipeline.lake import Lake
+from pipeline.landing.commit import latest_tasks
+from pipeline.policy import DEFAULT
+from pipeline.schema import Runs as RunsTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
     from duckdb import DuckDBPyConnection
 
@@ -26,13 +32,16 @@ def complete(runs: Runs) -> pl.DataFrame:
         for name, dtype in schema.items()
         if name not in given.columns
     ).with_row_index("row")
-    return frame.select(
-        pl.coalesce("run_id", pl.format("r{}", "row")).alias("run_id"),
-        pl.col("run_status").fill_null("ok"),
-        pl.col("status").fill_null("scored"),
-        pl.coalesce("run_key", "row").alias("run_key"),
-        pl.exclude("run_id", "run_status", "status", "run_key", "row"),
-    ).cast(schema)
+    return (
+        frame.with_columns(
+            pl.coalesce("run_id", pl.format("r{}", "row")).alias("run_id"),
+            pl.col("run_status").fill_null("ok"),
+            pl.col("status").fill_null("scored"),
+            pl.coalesce("run_key", "row").alias("run_key"),
+        )
+        .select(list(schema))
+        .cast(schema)
+    )
 
 
 @pytest.fixture(scope="session")
@@ -52,3 +61,24 @@ def scores_of_runs(_connection: DuckDBPyConnection) -> Callable[[Runs], DuckDBPy
         return _connection
 
     return put
+
+
+@pytest.fixture
+def lake_of(tmp_path: Path) -> Callable[..., Lake]:
+    """Return a function that makes a lake of batches of runs; a batch of None is not scored."""
+    numbers = count()
+
+    def make(*batches: Runs | None) -> Lake:
+        lake = Lake.create(tmp_path / f"lake-{next(numbers)}")
+        for number, runs in enumerate(batches):
+            landed = pl.DataFrame({"task_id": ["t"]}).pipe(RunsTable.conform)
+            name = f"batches/b-{number:010x}"
+            with lake.workspace() as work:
+                batch = lake.commit(work, name, {"runs": landed}, {"replaces": []})
+                if runs is not None:
+                    scored = score_name(batch, DEFAULT, tasks_of(batch, latest_tasks(lake)))
+                    folder = f"scores/p-{DEFAULT.hash}/{scored}"
+                    lake.commit(work, folder, {"scores": complete(runs)}, {})
+        return lake
+
+    return make

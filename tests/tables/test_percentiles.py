@@ -63,8 +63,7 @@ def test_few_values_beyond_a_percentile_are_told(scores_of_runs):
     runs = [{"agent": a, "n_steps": i} for a, n in (("a", 199), ("b", 200)) for i in range(n)]
     rows = percentiles_of(scores_of_runs(runs), STEPS, ["agent"])
     assert few_values(rows, NAMED) == [
-        "p95 is a rough figure in 1 of 2 rows: fewer than 10 values lie beyond it, "
-        "n·(1 − q) < 10 (the smallest n is 199)"
+        "p95 is a rough figure in 1 of 2 rows: n·(1 - q) < 10 values lie beyond it (the smallest n is 199)"
     ]
     assert few_values(rows.filter(pl.col("agent") == "b"), NAMED) == []
 

@@ -1,0 +1,41 @@
+"""Files that a command writes beside what it prints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipeline.cli.encode import encode
+from pipeline.cli.options import CUT_TO_FIT, format_of
+from pipeline.cli.output import say
+from pipeline.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from pipeline.tables.result import Result
+
+
+def write_results(files: Iterable[Path], result: Result, cut: Result | None = None) -> None:
+    """Write a result to files of any format; `cut` is what is for reading, if less than it.
+
+    Raises:
+        InputError: a file cannot be written.
+    """
+    for file in files:
+        form = format_of(file)
+        chosen = cut if cut is not None and form in CUT_TO_FIT else result
+        write(file, encode(chosen, form))
+
+
+def write(file: Path, data: bytes) -> None:
+    """Write a file and say so.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    try:
+        file.write_bytes(data)
+    except OSError as error:
+        raise InputError(f"{file}: cannot write: {error.strerror}") from error
+    say(f"wrote {file}")

@@ -1,0 +1,155 @@
+"""`trajtab report`: one HTML page about a lake, or about logs that land on the way."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from xxhash import xxh3_64_hexdigest
+
+from pipeline.cli.command import command as declare
+from pipeline.cli.files import write, write_results
+from pipeline.cli.options import Outputs, by_option, format_of, output_options, policy_option
+from pipeline.cli.output import emit, say
+from pipeline.cli.progress import progress
+from pipeline.errors import InputError
+from pipeline.lake import Lake
+from pipeline.landing.land import LandReport, land
+from pipeline.report.html import report
+from pipeline.scoring import score
+from pipeline.tables.aggregate import aggregate
+from pipeline.tables.percentiles import percentiles
+from pipeline.tables.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pipeline.cli.progress import Tell
+
+HOME = Path(".trajtab")
+"""Where logs named here land, each set of them in a lake of its own."""
+
+PAGE = Path("report.html")
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+@declare("report", example="trajtab report export/ -o report.html --by agent_version")
+@click.argument("sources", metavar="SOURCE|LAKE...", nargs=-1, required=True)
+@by_option
+@click.option(
+    "--lake",
+    type=click.Path(path_type=Path),
+    metavar="LAKE",
+    help=f"Where logs land; default: a lake of their own below {HOME}/.",
+)
+@click.option(
+    "--from",
+    "format_name",
+    default="auto",
+    show_default=True,
+    metavar="FORMAT|auto",
+    help="The format of all logs; `trajtab formats` lists them.",
+)
+@policy_option
+@output_options
+def command(
+    *,
+    sources: tuple[str, ...],
+    by: tuple[str, ...],
+    lake: Path | None,
+    format_name: str,
+    policy: str | None,
+    outputs: Outputs,
+) -> None:
+    """Write a report of a lake or of logs.
+
+    Logs land first, into a lake of their own; what has no scores yet is scored. The tables of
+    the report go to stdout, the page to report.html or wherever -o says.
+    """
+    home = lake_of(sources)
+    if home is None:
+        home = lake or place_of(sources)
+        _land(sources, home, format_name)
+    elif lake is not None:
+        raise click.UsageError(f"{home} is a lake already: leave out --lake")
+    _score(home, policy)
+    page = report(home, by=by, policy=policy).encode()
+    pages = [file for file in outputs.files if format_of(file) == "html"]
+    others = [file for file in outputs.files if file not in pages]
+    _tables(home, by, policy, outputs.format, others)
+    for file in pages if outputs.files else [PAGE]:
+        write(file, page)
+
+
+def lake_of(sources: Sequence[str]) -> Path | None:
+    """Return the one lake named, None where logs are.
+
+    Raises:
+        InputError: a lake among other things.
+    """
+    lakes = [source for source in sources if Lake(source).exists()]
+    if lakes and len(sources) > 1:
+        raise InputError(f"{lakes[0]} is a lake: name one lake, or only logs")
+    return Path(lakes[0]) if lakes else None
+
+
+def place_of(sources: Sequence[str]) -> Path:
+    """Return the lake that logs land in: the same logs, named from the same place, the same lake.
+
+    >>> place_of(["/data/export*"]).as_posix()
+    '.trajtab/export_-910442d9'
+    """
+    paths = [str(Path(source).absolute()) for source in sources]
+    name = _UNSAFE.sub("_", Path(paths[0]).name) or "logs"
+    return HOME / f"{name}-{xxh3_64_hexdigest(chr(0).join(paths).encode())[:8]}"
+
+
+def _land(sources: Sequence[str], lake: Path, format_name: str) -> None:
+    with progress("landing") as tell:
+        told = land(sources, lake, format=format_name, progress=tell and _runs(tell))
+    news = f"{told.runs:,} runs, {told.calls:,} calls, {told.errors:,} errors"
+    say(f"landed in {lake}: {news if told.batches else 'nothing new'}")
+    for reason, count in told.rejects.most_common():
+        say(f"{count:,} records rejected: {reason}")
+    for sentence in told.unrecognised:
+        say(f"left out: {sentence}")
+
+
+def _score(lake: Path, policy: str | None) -> None:
+    with progress("scoring") as tell:
+        score(lake, policy=policy, progress=tell and _batches(tell))
+
+
+def _tables(
+    lake: Path, by: Sequence[str], policy: str | None, form: str, files: Sequence[Path]
+) -> None:
+    """Print the means and the percentiles: two tables for reading, one for programs."""
+    means = aggregate(lake, by=by, policy=policy)
+    spread = percentiles(lake, by=by, policy=policy)
+    joined = _joined(means, spread)
+    if form != "table":
+        emit(joined, Outputs(form, tuple(files)))
+        return
+    write_results(files, joined)
+    emit(means, Outputs())
+    click.echo()
+    emit(
+        spread._replace(notes=[note for note in spread.notes if note not in means.notes]), Outputs()
+    )
+
+
+def _joined(means: Result, spread: Result) -> Result:
+    keys = means.rows.columns[: means.rows.columns.index("metric") + 1]
+    beside = spread.rows.drop("n_scored")
+    rows = means.rows.join(beside, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    return Result("report", rows, list(dict.fromkeys([*means.notes, *spread.notes])))
+
+
+def _runs(tell: Tell) -> Callable[[LandReport], None]:
+    return lambda told: tell(f"{told.runs:,} runs")
+
+
+def _batches(tell: Tell) -> Callable[[int, int], None]:
+    return lambda done, todo: tell(f"{done:,} of {todo:,} batches")

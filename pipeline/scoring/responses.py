@@ -1,0 +1,138 @@
+"""Parallel calls: the order inside a response is free, so the best one is taken.
+
+Best is the order with the longest common subsequence (of these, with most required calls). Exact
+match and in-order match then hold whenever some order makes them hold, and which order the log
+happens to have inside a response makes no difference.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from pipeline.scoring.assignment import assign, augment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+Worth = tuple[int, int]
+"""How many expected calls are met, and how many of them are required."""
+
+
+class _Reach(NamedTuple):
+    """Responses so far meet expected calls before `end`; the last that met any began at `start`."""
+
+    end: int
+    worth: Worth
+    start: int = 0
+    block: int = 0
+    before: _Reach | None = None
+
+
+def arranged(masks: Sequence[int], responses: Sequence[int], optional: int = 0) -> list[int]:
+    """Return the calls in the best order that moves them only inside their response.
+
+    `masks`: for each call the expected positions it matches. `responses`: for each call the number
+    of its response, never decreasing. A call that the subsequence leaves out goes last.
+
+    >>> arranged([0b010, 0b001, 0b100], [0, 0, 1])
+    [1, 0, 2]
+    """
+    calls = range(len(masks))
+    # By mask first: the order of the log must not matter.
+    blocks = [
+        sorted(block, key=lambda call: masks[call])
+        for _, block in groupby(calls, key=responses.__getitem__)
+    ]
+    if len(blocks) == len(masks):
+        return list(calls)
+    farthest = _farthest(blocks, masks, optional)
+    place = {call: at for at, call in _met(farthest, blocks, masks, optional)}
+    return [
+        call for block in blocks for call in sorted(block, key=lambda c: place.get(c, farthest.end))
+    ]
+
+
+def _farthest(blocks: Sequence[Sequence[int]], masks: Sequence[int], optional: int) -> _Reach:
+    """Return how the responses, one after the other, meet most."""
+    best = [_Reach(0, (0, 0))]  # rising in both end and worth: each end is the first of its worth
+    for number, block in enumerate(blocks):
+        own = [masks[call] for call in block]
+        ends = [reach.end for reach in best]
+        # Of the starts between two matched positions only the last can be best.
+        starts = sorted({bisect_right(ends, place) - 1 for place in _places(_union(own))})
+        found = [
+            _Reach(end, _plus(before.worth, gain), before.end, number, before)
+            for before in (best[at] for at in starts)
+            for end, gain in _gains(own, before.end, optional)
+        ]
+        best = _rising([*best, *found]) if found else best
+    return best[-1]
+
+
+def _rising(reaches: Iterable[_Reach]) -> list[_Reach]:
+    kept: list[_Reach] = []
+    for reach in sorted(reaches, key=lambda r: (r.end, -r.worth[0], -r.worth[1])):
+        if not kept or reach.worth > kept[-1].worth:
+            kept.append(reach)
+    return kept
+
+
+def _gains(masks: Sequence[int], start: int, optional: int) -> Iterator[tuple[int, Worth]]:
+    """Yield where the calls of one response meet more of the positions from `start` on."""
+    takers = _takers(masks, start)
+    call_of: dict[int, int] = {}
+    place_of: dict[int, int] = {}
+    required_of: dict[int, int] = {}
+    required_place: dict[int, int] = {}
+    worth = (0, 0)
+    for place in sorted(takers):
+        augment(place, takers, call_of, place_of)
+        if not optional >> place & 1:
+            augment(place, takers, required_of, required_place)
+        found = (len(call_of), len(required_of))
+        if found > worth:
+            worth = found
+            yield place + 1, worth
+        if worth == (len(masks), len(masks)):
+            return
+
+
+def _takers(masks: Sequence[int], start: int) -> dict[int, int]:
+    """Return for each position from `start` on the calls, as bits, that match it."""
+    takers: dict[int, int] = {}
+    for call, mask in enumerate(masks):
+        for place in _places(mask >> start << start):
+            takers[place] = takers.get(place, 0) | 1 << call
+    return takers
+
+
+def _met(
+    reach: _Reach | None, blocks: Sequence[Sequence[int]], masks: Sequence[int], optional: int
+) -> Iterator[tuple[int, int]]:
+    """Yield (expected position, call) of every meeting, from the last response to the first."""
+    while reach is not None and reach.before is not None:
+        block, start, width = blocks[reach.block], reach.start, reach.end - reach.start
+        own = [masks[call] >> start & (1 << width) - 1 for call in block]
+        for place, call in assign(own, width, optional >> start).items():
+            yield start + place, block[call]
+        reach = reach.before
+
+
+def _union(masks: Iterable[int]) -> int:
+    together = 0
+    for mask in masks:
+        together |= mask
+    return together
+
+
+def _places(mask: int) -> Iterator[int]:
+    while mask:
+        bit = mask & -mask
+        mask ^= bit
+        yield bit.bit_length() - 1
+
+
+def _plus(some: Worth, more: Worth) -> Worth:
+    return some[0] + more[0], some[1] + more[1]

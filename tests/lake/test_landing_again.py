@@ -1,0 +1,135 @@
+"""Landing the same, more of the same, and something else: no run is counted twice, none is lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from making import call, run, runs_of, scores_of, steps_of, want, write
+
+from pipeline.landing.land import land
+from pipeline.scoring import score
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    return tmp_path / "lake"
+
+
+def test_the_same_file_twice_lands_nothing_new(tmp_path: Path, lake: Path) -> None:
+    source = write(tmp_path / "a.jsonl", [run("r1", call("a"), expected=[want("a")]), run("r2")])
+    first = land([source], lake)
+    again = land([source], lake)
+    assert (first.batches, first.runs) == (1, 2)
+    assert (again.batches, again.already, again.runs, again.duplicates) == (0, 1, 0, 0)
+    assert runs_of(lake)["run_id"].to_list() == ["r1", "r2"]
+
+
+def test_the_same_content_under_another_name_lands_nothing_new(tmp_path: Path, lake: Path) -> None:
+    records = [run("r1", call("a"))]
+    land([write(tmp_path / "a.jsonl", records)], lake)
+    again = land([write(tmp_path / "b.jsonl", records)], lake)
+    assert again.already == 1
+    assert runs_of(lake).height == 1
+
+
+def test_other_labels_land_again(tmp_path: Path, lake: Path) -> None:
+    source = write(tmp_path / "a.jsonl", [run("r1", call("a"))])
+    land([source], lake)
+    again = land([source], lake, labels={"arm": "b"})
+    assert (again.batches, again.runs) == (1, 1)
+    assert set(runs_of(lake)["labels"]) == {None, '{"arm":"b"}'}
+
+
+def test_overlapping_folders_count_each_run_once(tmp_path: Path, lake: Path) -> None:
+    write(tmp_path / "day" / "a.jsonl", [run("r1", call("a"))])
+    write(tmp_path / "day" / "b.jsonl", [run("r2", call("b"))])
+    land([tmp_path / "day" / "a.jsonl"], lake)
+    both = land([str(tmp_path / "day"), str(tmp_path / "day" / "*.jsonl")], lake)
+    assert (both.runs, both.duplicates) == (1, 1)
+    assert runs_of(lake)["run_id"].to_list() == ["r1", "r2"]
+
+
+def test_a_longer_re_export_replaces_the_shorter(tmp_path: Path, lake: Path) -> None:
+    land([write(tmp_path / "a.jsonl", [run("r1", call("a"), status="incomplete"), run("r2")])], lake)
+    longer = [run("r1", call("a"), call("b"), {"kind": "final", "content": "x"}), run("r2"), run("r3")]
+    report = land([write(tmp_path / "b.jsonl", longer)], lake)
+    assert (report.runs, report.replaced, report.duplicates) == (2, 1, 1)
+    assert runs_of(lake)["run_id"].to_list() == ["r1", "r2", "r3"]
+    assert steps_of(lake).filter(run_id="r1").height == 3
+    score(lake)
+    assert scores_of(lake)["n_calls"].to_list() == [2, 0, 0]
+
+
+def test_an_older_snapshot_does_not_replace_the_longer(tmp_path: Path, lake: Path) -> None:
+    land([write(tmp_path / "a.jsonl", [run("r1", call("a"), call("b"))])], lake)
+    report = land([write(tmp_path / "b.jsonl", [run("r1", call("a"))])], lake)
+    assert (report.runs, report.duplicates, report.replaced) == (0, 1, 0)
+    assert steps_of(lake).height == 2
+
+
+def test_a_finished_run_replaces_its_snapshot_with_the_same_calls(tmp_path: Path, lake: Path) -> None:
+    land([write(tmp_path / "a.jsonl", [run("r1", call("a"), status="incomplete")])], lake)
+    land([write(tmp_path / "b.jsonl", [run("r1", call("a"), success=True)])], lake)
+    assert runs_of(lake).select("status", "success").rows() == [("ok", True)]
+    back = land([write(tmp_path / "c.jsonl", [run("r1", call("a"), status="incomplete", trial=3)])], lake)
+    assert back.duplicates == 1
+    assert runs_of(lake)["status"].to_list() == ["ok"]
+
+
+def test_copies_of_which_neither_contains_the_other_both_stay(tmp_path: Path, lake: Path) -> None:
+    land([write(tmp_path / "a.jsonl", [run("r1", call("a"))])], lake)
+    report = land([write(tmp_path / "b.jsonl", [run("r1", call("b"))])], lake)
+    assert report.unresolved == ["r1"]
+    assert runs_of(lake).height == 2
+
+
+def test_the_same_id_of_two_agents_is_two_runs(tmp_path: Path, lake: Path) -> None:
+    records = [run("r1", call("a"), agent="x"), run("r1", call("a"), agent="y")]
+    report = land([write(tmp_path / "a.jsonl", records)], lake)
+    assert (report.runs, report.duplicates) == (2, 0)
+    assert runs_of(lake)["agent"].to_list() == ["x", "y"]
+
+
+def test_records_without_ids_are_counted_as_often_as_they_occur(tmp_path: Path, lake: Path) -> None:
+    chat = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]}
+    source = write(tmp_path / "a.jsonl", [chat, chat, chat])
+    assert land([source], lake).runs == 3
+    assert land([source], lake).runs == 0
+    longer = land([write(tmp_path / "b.jsonl", [chat, chat, chat, chat])], lake)
+    assert (longer.runs, longer.duplicates) == (1, 3)
+    assert runs_of(lake)["run_id"].n_unique() == 4
+
+
+def test_new_references_score_again_what_they_touch_and_nothing_else(tmp_path: Path, lake: Path) -> None:
+    def tasks(name: str) -> Path:
+        return write(tmp_path / f"tasks-{name}.jsonl", [{"task_id": "t1", "references": [[want(name)]]}])
+
+    land([write(tmp_path / "a.jsonl", [run("r1", call("a"), task_id="t1")])], lake)
+    land([write(tmp_path / "b.jsonl", [run("r2", call("a"), task_id="t2")])], lake)
+    land([tasks("a")], lake)
+    assert score(lake).batches == 2
+    assert scores_of(lake)["f1"].to_list() == [1.0, None]
+    land([tasks("b")], lake)
+    assert score(lake)[:2] == (1, 1)
+    assert scores_of(lake)["f1"].to_list() == [0.0, None]
+    land([tasks("a")], lake)
+    assert scores_of(lake)["f1"].to_list() == [1.0, None], "an older file landed again is the latest"
+    assert score(lake).batches == 0
+
+
+def test_a_runs_own_reference_wins_over_its_tasks(tmp_path: Path, lake: Path) -> None:
+    land([write(tmp_path / "t.jsonl", [{"task_id": "t1", "references": [[want("b")]]}])], lake)
+    records = [
+        run("own", call("a"), task_id="t1", expected=[want("a")]),
+        run("task", call("a"), task_id="t1"),
+        run("other suite", call("a"), task_id="t1", suite="s"),
+        run("no task", call("a")),
+    ]
+    land([write(tmp_path / "a.jsonl", records)], lake)
+    score(lake)
+    found = dict(scores_of(lake).select("run_id", "f1").rows())
+    assert found == {"own": 1.0, "task": 0.0, "other suite": None, "no task": None}
