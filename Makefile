@@ -9,15 +9,15 @@ READY := $(VENV)/.ready
 LOGS ?= data_samples
 OUT ?= report.html
 
-.PHONY: help install report test doctest check lint types wheel docs bench build lock soak clean
+.PHONY: help install report test doctest check lint types wheel docs pages bench build lock soak clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
 
 $(READY): pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $(READY)
 
 install: $(READY) ## make .venv with trajtab and everything it is tested with
@@ -45,6 +45,9 @@ wheel: $(READY) ## build the wheel and compare it with the tree
 
 docs: $(READY) ## run the commands of README and docs
 	$(BIN)/python -m pytest -q tests/docs
+
+pages: $(READY) ## write the documentation pages that are made from code
+	$(BIN)/python docs/generate.py
 
 bench: $(READY) ## measure; prints ratios, machine and versions
 	$(BIN)/python -m tests.bench

@@ -1,1 +1,80 @@
-"""trajtab: agent trajectories in, tables out."""
+"""trajtab: agent trajectories in, tables out.
+
+```python
+import pipeline
+
+pipeline.land(["export/"], "lake")
+pipeline.score("lake")
+pipeline.aggregate("lake", by=["model"]).rows
+```
+Every command of the command line is a thin twin of a function here. Names load on first use, so
+importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pipeline.checks import check
+    from pipeline.errors import TrajtabError
+    from pipeline.lake import Lake
+    from pipeline.landing.land import LandReport, land
+    from pipeline.metrics.metric import Metric
+    from pipeline.policy import Policy
+    from pipeline.report.diff import diff
+    from pipeline.scoring import ScoreReport, score
+    from pipeline.tables.aggregate import aggregate
+    from pipeline.tables.percentiles import percentiles
+    from pipeline.tables.result import Result
+    from pipeline.tables.scores import scores
+    from pipeline.timeline import show
+    from pipeline.workbench import query
+
+__all__ = [
+    "Lake",
+    "LandReport",
+    "Metric",
+    "Policy",
+    "Result",
+    "ScoreReport",
+    "TrajtabError",
+    "__version__",
+    "aggregate",
+    "check",
+    "diff",
+    "land",
+    "percentiles",
+    "query",
+    "score",
+    "scores",
+    "show",
+]
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Lake": "lake",
+    "LandReport": "landing.land",
+    "Metric": "metrics.metric",
+    "Policy": "policy",
+    "Result": "tables.result",
+    "ScoreReport": "scoring",
+    "TrajtabError": "errors",
+    "aggregate": "tables.aggregate",
+    "check": "checks",
+    "diff": "report.diff",
+    "land": "landing.land",
+    "percentiles": "tables.percentiles",
+    "query": "workbench",
+    "score": "scoring",
+    "scores": "tables.scores",
+    "show": "timeline",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'pipeline' has no attribute {name!r}")
+    return getattr(import_module(f"pipeline.{_HOMES[name]}"), name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from math import inf
 from pathlib import Path
 from typing import Any, Literal, get_args, get_type_hints
 
@@ -164,7 +165,8 @@ class Policy(_Section):
     @property
     def hash(self) -> str:
         """The hash that names the scores made under this policy."""
-        return xxh3_128_hexdigest(msgspec.json.encode(self, order="deterministic"))[:16]
+        # In the order of the file: of the globs in match.tools the first that fits counts.
+        return xxh3_128_hexdigest(msgspec.json.encode(self))[:16]
 
     @property
     def title(self) -> str:
@@ -256,6 +258,11 @@ def _problems(policy: Policy) -> list[str]:
         f"match.rule {number}: says nothing; give it one of {', '.join(KINDS)}"
         for number, rule in enumerate(policy.match.rule, 1)
         if not any(rule_of_kind(rule, kind) for kind in KINDS)
+    ]
+    found += [
+        f"match.rule {number}: tolerance is {rule.tolerance}; a number of at least 0 is needed"
+        for number, rule in enumerate(policy.match.rule, 1)
+        if rule.tolerance is not None and not 0 <= rule.tolerance < inf
     ]
     found += [
         f"match.rule {number}: default needs one argument's name, not the pattern {rule.arg!r}"

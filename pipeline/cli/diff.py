@@ -10,7 +10,7 @@ import polars as pl
 
 from pipeline.cli.command import command as declare
 from pipeline.cli.options import Outputs, lake_argument, output_options, policy_option
-from pipeline.cli.output import emit
+from pipeline.cli.output import emit, say
 from pipeline.cli.text import one_line, short
 from pipeline.current import policy_of
 from pipeline.lake import Lake
@@ -74,7 +74,8 @@ def command(
 
 def _emit(result: Result, outputs: Outputs, readable: Result) -> None:
     if outputs.format == "table" and readable.rows.is_empty() and not outputs.files:
-        click.echo("\n".join(readable.notes), err=True)
+        for note in readable.notes:
+            say(f"note: {note}")
         return
     emit(result, outputs, cut=readable)
 

@@ -44,7 +44,7 @@ ANY_ARGUMENTS = Arguments(None, "any", None)
 
 def _exact(literal: str) -> float | int:
     """Return the IEEE double a literal stands for, as an integer where it is one."""
-    value = float(literal)
+    value = _finite(literal)
     return int(value) if value.is_integer() else value
 
 

@@ -60,14 +60,17 @@ def composite(values: Mapping[str, pl.Expr], weights: Mapping[str, float]) -> pl
     """
     whole = whole_weights(weights)
     known = pl.sum_horizontal(
-        pl.when(value.is_not_null()).then(float(whole[name])).otherwise(0.0) for name, value in values.items()
+        pl.when(value.is_not_null()).then(float(whole[name])).otherwise(0.0)
+        for name, value in values.items()
     )
     total = sum(whole.values())
     enough = 2 * known >= float(total)
     return pl.when(enough).then(_weighed(values, whole) / known)
 
 
-def composite_textbook(values: Mapping[str, pl.Expr], weights: Mapping[str, float], completed: pl.Expr) -> pl.Expr:
+def composite_textbook(
+    values: Mapping[str, pl.Expr], weights: Mapping[str, float], completed: pl.Expr
+) -> pl.Expr:
     """Return the textbook's form: neutral values for unknown parts, a bonus for completion.
 
     `min(1, Σ weight·part / Σ weight + 0.10 if completed)`, unknown tokens 0.5, other parts 1.
@@ -77,7 +80,9 @@ def composite_textbook(values: Mapping[str, pl.Expr], weights: Mapping[str, floa
 
     >>> frame = pl.DataFrame({"length": [0.5, None], "tokens": [1.0, None], "done": [None, True]})
     >>> values = {"length": pl.col("length"), "tokens": pl.col("tokens")}
-    >>> frame.select(composite_textbook(values, {"length": 1, "tokens": 1}, pl.col("done"))).to_series().to_list()
+    >>> frame.select(
+    ...     composite_textbook(values, {"length": 1, "tokens": 1}, pl.col("done"))
+    ... ).to_series().to_list()
     [0.75, 0.85]
     """
     whole = whole_weights(weights)
@@ -104,7 +109,9 @@ def whole_weights(weights: Mapping[str, float]) -> dict[str, int]:
 def metrics() -> list[Metric]:
     """Return the family."""
     rests_on = f"steps, tool names, arguments, tokens; {ERRORS}"
-    listed = "length .20, precision .25, 1 − backtracking .15, recovery .15, token .10, 1 − error .15"
+    listed = (
+        "length .20, precision .25, 1 − backtracking .15, recovery .15, token .10, 1 − error .15"
+    )
     return [
         Metric(
             name="composite", family="composite", kind="fraction", better="higher",

@@ -16,7 +16,9 @@ FREE_TOKENS = 500
 """Tokens per useful call up to which a run is as thrifty as can be."""
 
 
-def min_steps(of_task: pl.Expr, n_reference: pl.Expr, complete: pl.Expr, n_tools: pl.Expr) -> pl.Expr:
+def min_steps(
+    of_task: pl.Expr, n_reference: pl.Expr, complete: pl.Expr, n_tools: pl.Expr
+) -> pl.Expr:
     """Return the fewest decision steps a run needed.
 
     The task's own word; else `2·n + 1` from a complete reference of n calls, optional ones
@@ -86,7 +88,9 @@ def token_efficiency(tokens: pl.Expr, n_calls: pl.Expr, n_errors: pl.Expr) -> pl
         were made and none was useful.
 
     >>> frame = pl.DataFrame({"t": [2000, 100, 0, None], "m": [2, 1, 1, 1], "errors": [1, 0, 1, 0]})
-    >>> frame.select(token_efficiency(pl.col("t"), pl.col("m"), pl.col("errors"))).to_series().to_list()
+    >>> frame.select(
+    ...     token_efficiency(pl.col("t"), pl.col("m"), pl.col("errors"))
+    ... ).to_series().to_list()
     [0.25, 1.0, 0.0, None]
     """
     free = FREE_TOKENS * useful(n_calls, n_errors)
@@ -120,8 +124,12 @@ def useful(n_calls: pl.Expr, n_errors: pl.Expr) -> pl.Expr:
 
 def metrics() -> list[Metric]:
     """Return the family."""
-    m, steps, tokens, errors = (pl.col(name) for name in ("n_calls", "n_steps", "total_tokens", "n_errors"))
-    of_task, n, complete = (pl.col(name) for name in ("min_steps", "n_reference", "reference_complete"))
+    m, steps, tokens, errors = (
+        pl.col(name) for name in ("n_calls", "n_steps", "total_tokens", "n_errors")
+    )
+    of_task, n, complete = (
+        pl.col(name) for name in ("min_steps", "n_reference", "reference_complete")
+    )
     spent = f"token counts of the log; {ERRORS}"
     return [
         Metric(

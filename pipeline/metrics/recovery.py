@@ -47,13 +47,29 @@ def metrics() -> list[Metric]:
             value=recovery_quality(pl.col("recovery_saved"), pl.col("recovery_possible")),
             rests_on=f"{ERRORS}; the order of steps, response indexes where known",
         ),
-        _count("n_retry_same", "lower", "failed calls whose tool is next called with equal arguments", both=True),
-        _count("n_retry_changed", "neither", "failed calls whose tool is next called with other arguments", both=True),
-        _count("n_recovered", "higher", "failed calls followed, anywhere later in the run, by a success of the same tool"),
+        _count(
+            "n_retry_same",
+            "lower",
+            "failed calls whose tool is next called with equal arguments",
+            both=True,
+        ),
+        _count(
+            "n_retry_changed",
+            "neither",
+            "failed calls whose tool is next called with other arguments",
+            both=True,
+        ),
+        _count(
+            "n_recovered",
+            "higher",
+            "failed calls followed, anywhere later in the run, by a success of the same tool",
+        ),
     ]
 
 
-def _count(name: str, better: Literal["higher", "lower", "neither"], meaning: str, *, both: bool = False) -> Metric:
+def _count(
+    name: str, better: Literal["higher", "lower", "neither"], meaning: str, *, both: bool = False
+) -> Metric:
     """Return a count of failed calls; `both`: it compares arguments too."""
     return Metric(
         name=name,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
+from typing import Literal
 
 import polars as pl
 
 from pipeline.metrics.metric import Metric
 
-TOKENS = "token counts of the log"
-LOGGED = "null when none is logged"
+Better = Literal["higher", "lower", "neither"]
+
+STEPS = "the steps logged"
 
 
 def metrics() -> list[Metric]:
@@ -32,48 +33,68 @@ def _success() -> Metric:
     )
 
 
+def _count(
+    name: str,
+    meaning: str,
+    formula: str,
+    *,
+    better: Better = "lower",
+    null: str = "never",
+    rests_on: str = "the calls logged",
+    headline: bool = False,
+) -> Metric:
+    return Metric(
+        name=name, family="usage", kind="count", better=better, meaning=meaning, formula=formula,
+        null=null, value=pl.col(name), rests_on=rests_on, headline=headline,
+    )  # fmt: skip
+
+
 def _counts() -> list[Metric]:
-    count = partial(Metric, family="usage", kind="count")
-    less = partial(count, better="lower", null="never")
-    either = partial(count, better="neither")
-    found = [
-        less(name="n_steps", meaning="decision steps: llm_call, tool_call, final", formula="|T|", headline=True),
-        less(name="n_calls", meaning="tool calls", formula="m", headline=True),
-        less(name="n_llm_calls", meaning="model responses that are not the final answer", formula="llm_call steps"),
-        either(
-            name="n_turns", meaning="user turns", formula="distinct turn indexes",
+    return [
+        _count("n_steps", "decision steps: llm_call, tool_call, final", "|T|", rests_on=STEPS, headline=True),
+        _count("n_calls", "tool calls", "m", headline=True),
+        _count("n_llm_calls", "model responses that are not the final answer", "llm_call steps", rests_on=STEPS),
+        _count(
+            "n_turns", "user turns", "distinct turn indexes", better="neither",
             null="null when turns are not known", rests_on="turn indexes",
         ),
-        either(name="n_tools", meaning="different tools called", formula="distinct tool names", null="never"),
-        either(
-            name="n_expected", meaning="expected calls of the reference", formula="n",
+        _count("n_tools", "different tools called", "distinct tool names", better="neither"),
+        _count(
+            "n_expected", "expected calls of the reference", "n", better="neither",
             null="null without a reference", rests_on="the reference",
         ),
     ]  # fmt: skip
-    return found
+
+
+def _amount(
+    name: str,
+    meaning: str,
+    formula: str,
+    *,
+    unit: str = "tokens",
+    null: str = "null when none is logged",
+    rests_on: str = "token counts of the log",
+    headline: bool = False,
+) -> Metric:
+    return Metric(
+        name=name, family="usage", kind="amount", better="lower", meaning=meaning, formula=formula,
+        null=null, value=pl.col(name), rests_on=rests_on, unit=unit, headline=headline,
+    )  # fmt: skip
 
 
 def _amounts() -> list[Metric]:
-    amount = partial(Metric, family="usage", kind="amount", better="lower")
-    tokens = partial(amount, unit="tokens", rests_on=TOKENS, null=LOGGED)
     return [
-        tokens(name="input_tokens", meaning="tokens read", formula="Σ input_tokens"),
-        tokens(name="output_tokens", meaning="tokens written", formula="Σ output_tokens"),
-        tokens(
-            name="total_tokens", meaning="tokens read and written",
-            formula="input_tokens + output_tokens, of those logged", headline=True,
+        _amount("input_tokens", "tokens read", "Σ input_tokens"),
+        _amount("output_tokens", "tokens written", "Σ output_tokens"),
+        _amount(
+            "total_tokens", "tokens read and written", "input_tokens + output_tokens, of those logged",
+            headline=True,
         ),
-        amount(
-            name="cost_usd", meaning="money", formula="Σ cost_usd", null=LOGGED,
-            unit="US dollars", rests_on="costs in the log",
-        ),
-        amount(
-            name="wall_ms", meaning="time from start to end", formula="ended_at − started_at",
+        _amount("cost_usd", "money", "Σ cost_usd", unit="US dollars", rests_on="costs in the log"),
+        _amount(
+            "wall_ms", "time from start to end", "ended_at − started_at", unit="ms",
             null="null when either is missing or the end is before the start",
-            unit="ms", rests_on="start and end in the log",
+            rests_on="start and end in the log",
         ),
-        amount(
-            name="step_ms", meaning="time inside steps", formula="Σ duration_ms", null=LOGGED,
-            unit="ms", rests_on="durations in the log",
-        ),
+        _amount("step_ms", "time inside steps", "Σ duration_ms", unit="ms", rests_on="durations in the log"),
     ]  # fmt: skip

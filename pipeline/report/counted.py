@@ -52,14 +52,14 @@ def counted(metric: Metric, unit: Unit, distance: Callable[[int, int], int]) -> 
 
 def _with_credit(name: str, calls: Calls, row: Aligned, held: list[Pair]) -> Counted:
     if row.expected is None or row.actual is None:
-        return Counted(row, 0)
+        return Counted(row, 0.0)
     is_held = (row.expected, row.actual) in held
     if is_held and not calls.equal[row.actual] >> row.expected & 1:
         return Counted(row._replace(marker="args_differ"), HALF)
     if row.marker == "moved":
-        return Counted(row._replace(marker="uncounted"), 0)
-    half = HALF if name == "call_accuracy" else 0
-    return Counted(row, 1 if is_held else half)
+        return Counted(row._replace(marker="uncounted"), 0.0)
+    half = HALF if name == "call_accuracy" and row.marker == "args_differ" else 0.0
+    return Counted(row, 1.0 if is_held else half)
 
 
 def _matched(calls: Calls) -> list[Pair]:

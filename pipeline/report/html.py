@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 ARM = ("agent", "agent_version", "model")
 MOST_RUNS = 20
 MOST_GROUPS = 200
+FEW_GROUPS = 6
 MOST_TOOLS = 100
 
 STATUSES = {
@@ -166,20 +167,51 @@ def _percentiles(spread: Result) -> str:
 
 
 def _groups(grouped: Result, groups: Sequence[str], known: Metrics) -> str:
-    """Return a table with one row per group and one column per metric: mean and interval."""
+    """Return the means of each group: groups side by side while they are few, else one per row."""
     title = f"By {', '.join(groups)}"
-    parts: list[Column] = []
-    for (metric,), rows in grouped.rows.group_by("metric", maintain_order=True):
-        shown = rows.head(MOST_GROUPS)
-        if not parts:
-            # Positions, not names: a column grouped by may be called like one of the table.
-            keys = [shown.to_series(place) for place in range(len(groups))]
-            parts = [Column(text(key.name), [text(value) for value in key]) for key in keys]
-            parts += columns(shown, ["n_total"])
-        values = zip(shown["mean"], shown["ci_low"], shown["ci_high"], strict=True)
-        cells = [f"{text(mean)}<small>{span(low, high)}</small>" for mean, low, high in values]
-        parts.append(Column(text(metric), cells, number=True, help=known[str(metric)].meaning))
+    by_metric = {
+        str(metric): rows.head(MOST_GROUPS)
+        for (metric,), rows in grouped.rows.group_by("metric", maintain_order=True)
+    }
+    if not by_metric:
+        return ""
+    first = next(iter(by_metric.values()))
+    # Positions, not names: a column grouped by may be called like one of the table.
+    keys = [first.to_series(place) for place in range(len(groups))]
+    cells = {metric: _means(rows) for metric, rows in by_metric.items()}
+    lay_out = _side_by_side if first.height <= FEW_GROUPS else _one_per_row
+    parts = lay_out(keys, first["n_total"], cells, known)
     return section(title, table(parts, title), note("means, with 95% intervals below them"))
+
+
+def _means(rows: pl.DataFrame) -> list[str]:
+    values = zip(rows["mean"], rows["ci_low"], rows["ci_high"], strict=True)
+    return [f"{text(mean)}<small>{span(low, high)}</small>" for mean, low, high in values]
+
+
+def _side_by_side(
+    keys: list[pl.Series], sizes: pl.Series, cells: Mapping[str, list[str]], known: Metrics
+) -> list[Column]:
+    names = [", ".join(map(text, values)) for values in zip(*keys, strict=True)]
+    heads = [f"{name}<small>{n:,} runs</small>" for name, n in zip(names, sizes, strict=True)]
+    by_group = map(list, zip(*cells.values(), strict=True))
+    return [
+        Column("metric", [_metric(known[metric]) for metric in cells]),
+        *(Column(head, means, number=True) for head, means in zip(heads, by_group, strict=True)),
+    ]
+
+
+def _one_per_row(
+    keys: list[pl.Series], sizes: pl.Series, cells: Mapping[str, list[str]], known: Metrics
+) -> list[Column]:
+    return [
+        *(Column(text(key.name), list(map(text, key))) for key in keys),
+        Column("runs", [f"{n:,}" for n in sizes], number=True),
+        *(
+            Column(text(metric), means, number=True, help=known[metric].meaning)
+            for metric, means in cells.items()
+        ),
+    ]
 
 
 def _tools(tools: pl.DataFrame) -> str:

@@ -43,7 +43,7 @@ def columns(rows: pl.DataFrame, names: Iterable[str] | None = None) -> list[Colu
     """Return the columns of a frame, all or those named."""
     chosen = rows.columns if names is None else list(names)
     return [
-        Column(text(name), [text(value) for value in rows[name]], rows[name].dtype.is_numeric())
+        Column(_head(name), [text(value) for value in rows[name]], rows[name].dtype.is_numeric())
         for name in chosen
     ]
 
@@ -83,7 +83,7 @@ def span(low: float | None, high: float | None) -> str:
     """Return an interval as HTML."""
     if low is None or high is None:
         return NULL
-    return f'<span class="span">{short(low)} to {short(high)}</span>'
+    return f"{short(low)} to {short(high)}"
 
 
 def chart(mean: float | None, low: float | None, high: float | None) -> str:
@@ -112,6 +112,11 @@ def page(title: str, body: str) -> str:
     )
 
 
+def _head(name: str) -> str:
+    """Return a column's name as HTML that may break after underscores."""
+    return text(name).replace("_", "_<wbr>")
+
+
 def _cell(tag: str, part: Column, html: str, more: str = "") -> str:
     kind = ' class="n"' if part.number else ""
     return f"<{tag}{kind}{more}>{html}</{tag}>"
@@ -133,33 +138,31 @@ STYLE = """\
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--back); color: var(--ink); font: 15px/1.5 system-ui, sans-serif;
   overflow-wrap: anywhere; }
-main { max-width: 72rem; margin: 0 auto; padding: 1rem; }
-h1 { font-size: 1.6rem; line-height: 1.2; margin: 1rem 0; }
-h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; }
-dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(14rem, 100%), 1fr));
-  gap: .5rem 1rem; margin: 0 0 1rem; }
-dt { color: var(--soft); font-size: .8rem; }
+main { max-width: 76rem; margin: 0 auto; padding: 1rem; }
+h1 { font-size: 1.6em; line-height: 1.2; margin: 1rem 0; }
+h2 { font-size: 1.2em; margin: 2rem 0 .5rem; break-after: avoid; }
+dl { display: flex; flex-wrap: wrap; gap: .5rem 2rem; margin: 0 0 1rem; }
+dt, .note, small { color: var(--soft); font-size: .85em; }
 dd { margin: 0; }
-.note, .span { color: var(--soft); font-size: .85rem; }
 .note { margin: .3rem 0; }
+small { display: block; font-weight: 400; }
 .wide { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; margin: .5rem 0 1rem; }
-table { border-collapse: collapse; width: 100%; overflow-wrap: normal; font-size: .9rem; }
+table { border-collapse: collapse; width: 100%; overflow-wrap: break-word; font-size: .9em; }
 th, td { padding: .35rem .6rem; border-bottom: 1px solid var(--line); text-align: left;
   vertical-align: top; }
-td { max-width: 24rem; overflow-wrap: break-word; }
-td:first-child { min-width: 9rem; }
+td { max-width: 24rem; }
+td:first-child { min-width: 10rem; }
 th { background: var(--box); font-weight: 600; white-space: nowrap; }
 tbody tr:last-child td { border-bottom: 0; }
 .n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-small { display: block; color: var(--soft); font-size: .8rem; }
 svg { width: 7rem; height: .8rem; vertical-align: middle; }
 path, line { stroke: var(--line); stroke-width: 1; fill: none; }
 line { stroke: var(--mark); stroke-width: 3; }
 circle { fill: var(--mark); }
+@media (min-width: 60rem) { td:first-child { min-width: 16rem; } }
 @media print { :root { color-scheme: light; --back: #fff; --ink: #000; --soft: #444; --line: #bbb;
   --mark: #000; --box: #eee; }
   body { font-size: 9pt; } main { max-width: none; padding: 0; } .wide { overflow: visible; border: 0; }
-  table { font-size: 7pt; } th, td, td:first-child { padding: .15rem .25rem; min-width: 0;
-  white-space: normal; overflow-wrap: anywhere; } small { font-size: 6pt; } tr { break-inside: avoid; }
-  svg { width: 4rem; } }
+  table { font-size: 7pt; } th, td { padding: .15rem .25rem; white-space: normal; }
+  td:first-child { min-width: 3cm; } tr { break-inside: avoid; } svg { width: 3.5rem; } }
 """

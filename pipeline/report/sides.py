@@ -150,11 +150,11 @@ def _compared(
     ]
 
 
-def _as_file(steps: pl.DataFrame) -> BytesIO:
+def _as_file(steps: pl.DataFrame) -> bytes:
     """Return the run's steps as the file that keys are made from: no other run's are read again."""
     buffer = BytesIO()
     steps.write_parquet(buffer)
-    return buffer
+    return buffer.getvalue()
 
 
 def _counts(

@@ -39,7 +39,9 @@ def laid_out(steps: pl.DataFrame, lengths: pl.Series, errors: Errors) -> pl.Data
         .with_columns((pl.int_range(pl.len()) - starts(n_calls).gather(run)).alias("nth"))
     )
     signal = failures(calls, n_calls, errors)
-    return calls.with_columns(signal.alias("is_error"), signal.fill_null(value=False).alias("failed"))
+    return calls.with_columns(
+        signal.alias("is_error"), signal.fill_null(value=False).alias("failed")
+    )
 
 
 def failures(calls: pl.DataFrame, n_calls: pl.Series, errors: Errors) -> pl.Series:

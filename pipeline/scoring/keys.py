@@ -46,10 +46,11 @@ def apply(match: Match, steps: pl.DataFrame, references: pl.DataFrame, source: P
     """
     rules = Rules(match)
     if not needs_text(match):
+        made_at_landing = pl.col("name_key" if match.args == "names" else "call_key").alias("key")
         return Keyed(
-            steps.with_columns(pl.col("call_key").alias("key")),
+            steps.with_columns(made_at_landing),
             references.with_columns(
-                pl.col("call_key").alias("key"), (pl.col("args_status") == "any").alias("special")
+                made_at_landing, (pl.col("args_status") == "any").alias("special")
             ),
             Lexicon(rules, {}, {}),
         )

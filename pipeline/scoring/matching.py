@@ -49,6 +49,8 @@ def counts(pairs: Units, expected: pl.DataFrame, key: str) -> Counted:
     ranked = _ranked(matched)
     met = ranked.filter(pl.col("rank") < pl.col("times"))
     per_ref = slots.group_by("ref").len()
+    # A call whose arguments were not captured has no key; it still differs from other tools'.
+    known = pairs.calls.select(pl.coalesce(key, "name_key").alias("known"))
     frame = pl.DataFrame(
         {
             "position_hits": hits,
@@ -60,7 +62,7 @@ def counts(pairs: Units, expected: pl.DataFrame, key: str) -> Counted:
             "n_distinct_expected": pairs.frame.join(
                 per_ref, on="ref", how="left", maintain_order="left"
             )["len"].fill_null(0),
-            "n_distinct": lists(pairs.calls[key], pairs.frame["n_calls"]).list.n_unique(),
+            "n_distinct": lists(known["known"], pairs.frame["n_calls"]).list.n_unique(),
         }
     ).cast(pl.Int64)
     place = slot_places.gather(met["begin"] + met["rank"]) if met.height else slot_places.clear()

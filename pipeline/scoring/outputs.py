@@ -32,7 +32,9 @@ def outputs_used(steps: pl.DataFrame, lengths: pl.Series) -> pl.Series:
     used = [_used_rows(part) for part in _parts(needed)]
     rows = pl.concat([pl.Series(dtype=pl.Int64), *used])
     told = pl.when(pl.col("output").is_not_null()).then(pl.col("row").is_in(rows.implode()))
-    return needed.filter(pl.col("kind") == "tool_call").select(told.alias("output_used")).to_series()
+    return (
+        needed.filter(pl.col("kind") == "tool_call").select(told.alias("output_used")).to_series()
+    )
 
 
 def _parts(steps: pl.DataFrame) -> Iterator[pl.DataFrame]:

@@ -39,7 +39,9 @@ def overall(counted: pl.DataFrame, expected: Expected, policy: Policy) -> pl.Dat
     return counted.with_columns(
         values.select(
             composite.composite(parts, weights).alias("composite"),
-            composite.composite_textbook(parts, weights, pl.col("completed")).alias("composite_textbook"),
+            composite.composite_textbook(parts, weights, pl.col("completed")).alias(
+                "composite_textbook"
+            ),
         )
     )
 

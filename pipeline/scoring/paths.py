@@ -75,7 +75,9 @@ def paths(runs: pl.DataFrame, steps: pl.DataFrame, policy: Policy) -> Paths:
     return Paths(counts, _blanked(marked, used["n_calls"], counted), repeated.compared)
 
 
-def call_scores(runs: pl.DataFrame, calls: pl.DataFrame, expected_position: pl.Series | None = None) -> pl.DataFrame:
+def call_scores(
+    runs: pl.DataFrame, calls: pl.DataFrame, expected_position: pl.Series | None = None
+) -> pl.DataFrame:
     """Return the table of marked calls.
 
     Args:
@@ -125,9 +127,7 @@ def _counted(calls: pl.DataFrame, n_calls: pl.Series, policy: Policy) -> pl.Data
     saved = pl.col("n_errors") * (most + 1) - pl.col("recovery_steps")
     asked = policy.path.output_used
     possible = pl.col("n_errors") * most
-    found = found.with_columns(
-        saved.alias("recovery_saved"), possible.alias("recovery_possible")
-    )
+    found = found.with_columns(saved.alias("recovery_saved"), possible.alias("recovery_possible"))
     return found.with_columns(
         pl.when(pl.lit(asked)).then(pl.col("n_outputs", "n_outputs_used")),
         pl.when("signalled").then(pl.col(NEED_ERRORS)),
@@ -141,7 +141,9 @@ def _abandonments(steps: pl.DataFrame, lengths: pl.Series, patterns: list[str]) 
         return pl.repeat(None, len(lengths), dtype=pl.Int64, eager=True).alias(name)
     of_model = pl.col("kind").is_in(["llm_call", "final"])
     texts = steps.select(pl.when(of_model).then("content")).to_series()
-    return logged_totals(any_match(texts, patterns, "backtracking.abandon_patterns"), lengths).alias(name)
+    return logged_totals(
+        any_match(texts, patterns, "backtracking.abandon_patterns"), lengths
+    ).alias(name)
 
 
 def _blanked(calls: pl.DataFrame, lengths: pl.Series, counts: pl.DataFrame) -> pl.DataFrame:

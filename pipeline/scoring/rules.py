@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime
-from decimal import ROUND_HALF_EVEN, Decimal
 from fnmatch import fnmatchcase
+from fractions import Fraction
 from functools import lru_cache
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -18,18 +19,21 @@ import msgspec
 from pipeline.errors import InputError
 from pipeline.landing.canonical import by_value, canonical_json
 from pipeline.policy import PAIRWISE, Match, Mode, Rule, rule_of_kind
+from pipeline.scoring.assignment import assign
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-PLAIN_DECIMAL = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
-LONGEST_NUMBER = 300
+PLAIN_DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:[.][0-9]+)?")
+LONGEST_NUMBER = 4300
+"""Digits that Python reads at once; longer texts stay text."""
 
 
 def _number(value: Any, _rule: Rule) -> Any:
     if not isinstance(value, str) or len(value) > LONGEST_NUMBER or not PLAIN_DECIMAL.fullmatch(value):
         return value
-    return float(value) if "." in value else int(value)
+    number = float(value) if "." in value else int(value)
+    return number if isinstance(number, int) or isfinite(number) else value
 
 
 def _json(value: Any, _rule: Rule) -> Any:
@@ -58,23 +62,26 @@ def _datetime(value: Any, _rule: Rule) -> Any:
     if found is None:
         return value
     aware = found if found.tzinfo else found.replace(tzinfo=UTC)
-    return aware.astimezone(UTC).isoformat()
+    try:
+        return aware.astimezone(UTC).isoformat()
+    except OverflowError:  # in UTC it lies before the year 1, or after 9999
+        return value
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def decimal(value: float) -> Decimal:
-    """Return a number as the decimal it is written as."""
-    return Decimal(repr(value))
+def decimal(value: float) -> Fraction:
+    """Return a number as the decimal it is written as, exactly."""
+    return Fraction(value) if isinstance(value, int) else Fraction(repr(value))
 
 
 def _round(value: Any, rule: Rule) -> Any:
     if not _is_number(value) or rule.round is None:
         return value
-    rounded = decimal(value).quantize(Decimal(1).scaleb(-rule.round), ROUND_HALF_EVEN)
-    return int(rounded) if rounded == rounded.to_integral_value() else float(rounded)
+    rounded = round(decimal(value), rule.round)  # half even
+    return int(rounded) if rounded.denominator == 1 else float(rounded)
 
 
 def _map(value: Any, rule: Rule) -> Any:
@@ -132,13 +139,13 @@ class Rules:
     def rewrite(self, tool: str, args: dict[str, Any]) -> dict[str, Any]:
         """Apply every rewriting rule, kind by kind, in the documented order."""
         found: dict[str, Any] = _without(args, "", self._of_tool(tool, "ignore"))
-        for rule in self._of_tool(tool, "default")[::-1]:
+        for rule in self._of_tool(tool, "default"):
             found = _with_default(found, rule.arg.split("."), rule.default)
         for kind, change in SCALAR.items():
             found = _changed(found, "", self._of_tool(tool, kind), change)
-        found = _sorted_lists(found, "", self._of_tool(tool, "unordered"))
         found = _changed(found, "", self._of_tool(tool, "map"), _map)
-        fixed: dict[str, Any] = exact(found)
+        # Lists that are multisets are spelled in one order, so that comes after all that respells.
+        fixed: dict[str, Any] = _sorted_lists(exact(found), "", self._of_tool(tool, "unordered"))
         return fixed
 
     def fits(
@@ -169,10 +176,17 @@ class Rules:
                 for key, inner in expected.items()
             )
         if isinstance(expected, list) and isinstance(actual, list):
-            return len(expected) == len(actual) and all(
-                self._value_fits(tool, path, e, a) for e, a in zip(expected, actual, strict=True)
-            )
+            return len(expected) == len(actual) and self._items_fit(tool, path, expected, actual)
         return canonical_json(expected) == canonical_json(actual)
+
+    def _items_fit(self, tool: str, path: str, expected: list[Any], actual: list[Any]) -> bool:
+        if not _first(self._of_tool(tool, "unordered"), path):
+            return all(self._value_fits(tool, path, e, a) for e, a in zip(expected, actual, strict=True))
+        masks = [
+            sum(1 << i for i, e in enumerate(expected) if self._value_fits(tool, path, e, a))
+            for a in actual
+        ]
+        return len(assign(masks, len(expected))) == len(expected)
 
 
 def _keys_to_compare(
@@ -243,7 +257,7 @@ def _sorted_lists(value: Any, path: str, rules: Sequence[Rule]) -> Any:
     inner = [_sorted_lists(item, path, rules) for item in value]
     if not _first(rules, path):
         return inner
-    return sorted(inner, key=lambda item: canonical_json(exact(item)))
+    return sorted(inner, key=canonical_json)
 
 
 @lru_cache(maxsize=4096)

@@ -64,7 +64,9 @@ def _paired(texts: pl.Series, distance: int) -> pl.Series:
     """Return the pair that each call's text makes with that of the call `distance` before it."""
     both = pl.DataFrame({"a": texts, "b": texts.shift(distance)})
     pair = pl.min_horizontal("a", "b") * HALF + pl.max_horizontal("a", "b")
-    return both.select(pl.when(pl.col("b").is_not_null() & pl.col("a").is_not_null()).then(pair)).to_series()
+    return both.select(
+        pl.when(pl.col("b").is_not_null() & pl.col("a").is_not_null()).then(pair)
+    ).to_series()
 
 
 def _alike(threshold: float) -> Callable[[str, str], bool]:

@@ -23,5 +23,9 @@ class Texts(NamedTuple):
         """
         distinct = texts.rename("text").drop_nulls().unique(maintain_order=True)
         numbers = distinct.to_frame().with_row_index("number")
-        numbered = texts.rename("text").to_frame().join(numbers, on="text", how="left", maintain_order="left")
+        numbered = (
+            texts.rename("text")
+            .to_frame()
+            .join(numbers, on="text", how="left", maintain_order="left")
+        )
         return cls(numbered["number"].cast(pl.Int64), distinct)

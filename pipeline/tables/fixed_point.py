@@ -1,7 +1,7 @@
-"""The one pass over the scores: exact sums per group, task and metric.
+"""The passes over the scores: exact sums per group, per task and metric.
 
-Both tables are made by macros of `sql/tables/fixed_point.sql`, one call per metric; only names of
-the registry become SQL here.
+The columns are macros of `sql/tables/fixed_point.sql`, one call per metric; only names and
+expressions of the registry become SQL here. What stays in memory is groups and tasks, never runs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ largest value does not coarsen another's."""
 def create_sums(
     con: DuckDBPyConnection, metrics: Sequence[Metric], groups: Sequence[Group]
 ) -> None:
-    """Create the tables `ranges`, `sums` and `betweens` from the view `grouped`."""
+    """Create the tables `ranges`, `sums` and `betweens` from the view `grouped`.
+
+    `sql/tables/aggregate.sql` reads them, and says what they hold.
+    """
     con.execute(queries.read("tables/fixed_point"))
     con.execute(f"CREATE OR REPLACE TEMP TABLE ranges AS {_ranges(metrics, groups)}")
     con.execute(f"CREATE OR REPLACE TEMP TABLE sums AS {_sums(metrics, groups)}")

@@ -23,11 +23,14 @@ if TYPE_CHECKING:
 
     from pipeline.lake import Lake
     from pipeline.metrics.metric import Metric
+    from pipeline.tables.groups import Group
 
 QUANTILES = (0.25, 0.5, 0.75, 0.95)
 METHOD = "percentiles: exact, by linear interpolation between the two nearest values"
 FEW = 10
 """A percentile with fewer values beyond it is a rough figure."""
+AT_ONCE = 8
+"""Exact percentiles hold a metric's values in memory: so many metrics at a time."""
 
 
 def percentiles(  # noqa: PLR0913 - the options of a question, all named
@@ -70,15 +73,14 @@ def percentiles_of(
 ) -> pl.DataFrame:
     """Return percentiles of the view `scores` of a DuckDB connection; it needs no lake."""
     groups = groups_of(by)
-    columns = [column_of(q) for q in quantiles]
     create_grouped(con, groups)
-    spreads = per_group(groups, ", ".join(_spread(metric, quantiles) for metric in metrics))
-    con.execute(f"CREATE OR REPLACE TEMP TABLE distributions AS {spreads}")
     con.register("places", _places(metrics).to_arrow())
-    rows = con.sql(queries.read("tables/percentiles")).pl()
-    values = (pl.col("quantiles").list.get(i).alias(name) for i, name in enumerate(columns))
-    grouped = named(con, rows.with_columns(*values), "distributions", groups)
-    return grouped.select(*(group.name for group in groups), "metric", "n_scored", *columns)
+    parts = [metrics[i : i + AT_ONCE] for i in range(0, len(metrics), AT_ONCE)]
+    spread = pl.concat(_distributed(con, part, groups, quantiles) for part in parts)
+    columns = {column_of(q): pl.col("quantiles").list.get(i) for i, q in enumerate(quantiles)}
+    rows = named(con, spread.sort("group_id", "place"), "distributions", groups)
+    names = (group.name for group in groups)
+    return rows.with_columns(**columns).select(*names, "metric", "n_scored", *columns)
 
 
 def column_of(quantile: float) -> str:
@@ -110,6 +112,18 @@ def _few(rows: pl.DataFrame, name: str, quantile: float) -> list[str]:
     where, least = f"{thin.height} of {some.height} rows", min(thin["n_scored"].to_list())
     beyond_it = f"n·(1 - q) < {FEW} values lie beyond it"
     return [f"{name} is a rough figure in {where}: {beyond_it} (the smallest n is {least})"]
+
+
+def _distributed(
+    con: DuckDBPyConnection,
+    metrics: Sequence[Metric],
+    groups: Sequence[Group],
+    quantiles: Sequence[float],
+) -> pl.DataFrame:
+    spreads = per_group(groups, ", ".join(_spread(metric, quantiles) for metric in metrics))
+    con.execute(f"CREATE OR REPLACE TEMP TABLE distributions AS {spreads}")
+    rows: pl.DataFrame = con.sql(queries.read("tables/percentiles")).pl()
+    return rows
 
 
 def _spread(metric: Metric, quantiles: Sequence[float]) -> str:

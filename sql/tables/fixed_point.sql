@@ -11,7 +11,7 @@
 --             summed(x, num, den)         aggregate: n, total and squares of x; num and den where
 --                                         x is not null
 --             merged(part)                aggregate: n and total over parts
---             scatter(n, total, squares)  Σ(x − mean)², rounded once after exact integers
+--             scatter(n, total, squares)  Σ(x − mean)², in exact integers up to the last step
 --             sum_of_squares(d)           aggregate: Σ d² of HUGEINT d, |d| < 2^104
 --             deviation(part, whole)      how far a part's total lies off its share, times N
 --             between_tasks(deviation)    aggregate: tasks with values, and Σ deviation²

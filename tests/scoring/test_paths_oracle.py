@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 some = settings(max_examples=max(20, settings.default.max_examples // 2))
 
-outputs = st.sampled_from([None, "", " \n", "Error: no such seat", "nothing found", "order 4711: x 12.5"])
+outputs = st.sampled_from(
+    [None, "", " \n", "Error: no such seat", "nothing found", "order 4711: x 12.5"]
+)
 texts = st.sampled_from([None, "I give up", "order 4711 is paid", "12.5 in total", "ERROR", ""])
 
 
@@ -79,11 +81,15 @@ def test_paths_under_any_policy(
         calls = marked(lake)
     for row, (steps, done) in zip(table, runs, strict=True):
         agree(row, path_metrics(steps, **options, completed=done))
-        agree_calls([call for call in calls if call["run_id"] == row["run_id"]], steps, row, options)
+        agree_calls(
+            [call for call in calls if call["run_id"] == row["run_id"]], steps, row, options
+        )
 
 
 def marked(lake: Path) -> list[dict[str, Any]]:
-    return pl.concat([pl.read_parquet(file) for file in lake.glob("scores/*/*/call_scores.parquet")]).to_dicts()
+    return pl.concat(
+        [pl.read_parquet(file) for file in lake.glob("scores/*/*/call_scores.parquet")]
+    ).to_dicts()
 
 
 def agree_calls(
@@ -110,11 +116,15 @@ def agree_calls(
 
 
 # A chat: what the model says and calls, and what the tools return. It has no error signal.
-said_calls = st.tuples(st.sampled_from("ab"), st.sampled_from(["{}", '{"x":1}', '{"x":2}']), outputs)
+said_calls = st.tuples(
+    st.sampled_from("ab"), st.sampled_from(["{}", '{"x":1}', '{"x":2}']), outputs
+)
 replies = st.tuples(texts, st.lists(said_calls, max_size=4))
 
 
-def chat(replies: list[tuple[str | None, list[tuple[str, str, str | None]]]]) -> Iterator[dict[str, Any]]:
+def chat(
+    replies: list[tuple[str | None, list[tuple[str, str, str | None]]]],
+) -> Iterator[dict[str, Any]]:
     yield {"role": "user", "content": "Do it."}
     for number, (text, called) in enumerate(replies):
         ids = [f"{number}-{place}" for place in range(len(called))]
@@ -130,7 +140,9 @@ def chat(replies: list[tuple[str | None, list[tuple[str, str, str | None]]]]) ->
 
 @some
 @given(st.lists(st.lists(replies, max_size=8), min_size=1, max_size=15), policies())
-def test_chats_without_an_error_signal(chats: list[Any], policy: tuple[str, dict[str, Any]]) -> None:
+def test_chats_without_an_error_signal(
+    chats: list[Any], policy: tuple[str, dict[str, Any]]
+) -> None:
     text, options = policy
     with tempfile.TemporaryDirectory() as folder:
         lake = Path(folder, "lake")

@@ -35,7 +35,14 @@ OPTIONS: dict[tuple[str, str], tuple[str, list[Any]]] = {
 }
 """Keys of the policy, the oracle's name of each, and values that are not the default."""
 
-WEIGHTS = {"length": 0.1, "precision": 0.3, "backtracking": 0.0, "recovery": 2.5, "tokens": 0.1, "errors": 1}
+WEIGHTS = {
+    "length": 0.1,
+    "precision": 0.3,
+    "backtracking": 0.0,
+    "recovery": 2.5,
+    "tokens": 0.1,
+    "errors": 1,
+}
 
 
 @st.composite

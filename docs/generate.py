@@ -1,0 +1,75 @@
+"""Write the pages that are made from code: `python docs/generate.py`, or `--check` them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from pipeline.metrics.registry import metrics
+
+HERE = Path(__file__).resolve().parent
+
+FAMILIES = {
+    "ordered": "Order: against a reference, in sequence",
+    "overlap": "Overlap: against a reference, in any order",
+    "response": "Answers: against reference answers",
+    "path": "Path: without a reference",
+    "rules": "Rules: what no run may do",
+    "outcome": "Outcome",
+    "usage": "Usage",
+}
+BETTER = {"higher": "higher is better", "lower": "lower is better", "neither": "neither direction is better"}
+
+HEAD = """# Metrics
+
+Made from the registry by `make pages`; `trajtab metrics NAME` prints the same. `E` is the list of expected calls (n of them), `A` the run's actual tool calls (m), `T` its decision steps: `llm_call`, `tool_call`, `final`. `tp` counts matched calls with repetition: the multiset intersection of E and A, or a maximum one-to-one matching where equality is only a relation. Undefined is null, never 0 and never NaN, and every table says how many rows were null.
+"""
+
+
+def _range(low: float | None, high: float | None, kind: str) -> str:
+    if kind == "flag":
+        return "0 or 1"
+    if high is not None:
+        return "0 to 1"
+    return "0 and above" if low is not None else "any number"
+
+
+def metrics_page() -> str:
+    """Return docs/metrics.md."""
+    parts = [HEAD]
+    for family, title in FAMILIES.items():
+        members = [metric for metric in metrics().values() if metric.family == family]
+        if not members:
+            continue
+        parts.append(f"## {title}\n")
+        for metric in members:
+            kind = str(metric.kind)
+            facts = [metric.meaning[:1].upper() + metric.meaning[1:] + "."]
+            facts.append(f"- Formula: {metric.formula}")
+            if kind != "text":
+                shown = _range(metric.low, metric.high, kind)
+                unit = f", {metric.unit}" if metric.unit else ""
+                facts.append(f"- Range: {shown}{unit}; {BETTER[metric.better]}")
+            facts.append(f"- Null: {metric.null}")
+            facts.append(f"- Rests on: {metric.rests_on}")
+            parts.append(f"### {metric.name}\n\n" + facts[0] + "\n\n" + "\n".join(facts[1:]) + "\n")
+    return "\n".join(parts)
+
+
+PAGES = {"metrics.md": metrics_page}
+
+
+def main() -> int:
+    """Write the pages, or with --check tell which are out of date."""
+    stale = [n for n, make in PAGES.items() if not (HERE / n).exists() or (HERE / n).read_text() != make()]
+    if "--check" in sys.argv:
+        for name in stale:
+            sys.stderr.write(f"docs/{name} is out of date: run `make pages`\n")
+        return 1 if stale else 0
+    for name in stale:
+        (HERE / name).write_text(PAGES[name]())
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
