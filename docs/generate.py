@@ -18,7 +18,11 @@ FAMILIES = {
     "outcome": "Outcome",
     "usage": "Usage",
 }
-BETTER = {"higher": "higher is better", "lower": "lower is better", "neither": "neither direction is better"}
+BETTER = {
+    "higher": "higher is better",
+    "lower": "lower is better",
+    "neither": "neither direction is better",
+}
 
 HEAD = """# Metrics
 
@@ -61,7 +65,11 @@ PAGES = {"metrics.md": metrics_page}
 
 def main() -> int:
     """Write the pages, or with --check tell which are out of date."""
-    stale = [n for n, make in PAGES.items() if not (HERE / n).exists() or (HERE / n).read_text() != make()]
+    stale = [
+        n
+        for n, make in PAGES.items()
+        if not (HERE / n).exists() or (HERE / n).read_text() != make()
+    ]
     if "--check" in sys.argv:
         for name in stale:
             sys.stderr.write(f"docs/{name} is out of date: run `make pages`\n")

@@ -15,8 +15,9 @@ import polars as pl
 from pipeline import queries
 from pipeline.current import current, policy_of
 from pipeline.lake import run_key_base
+from pipeline.landed import opened
 from pipeline.tables.result import Result
-from pipeline.workbench import opened, select, session
+from pipeline.workbench import select, session
 
 if TYPE_CHECKING:
     import os

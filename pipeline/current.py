@@ -93,7 +93,9 @@ def scores_schema(policy: Policy | None = None) -> pl.Schema:
     return pl.Schema({**own, "run_key": pl.UInt64})
 
 
-def connect(threads: int | None = None, memory_limit: str | None = None) -> duckdb.DuckDBPyConnection:
+def connect(
+    threads: int | None = None, memory_limit: str | None = None
+) -> duckdb.DuckDBPyConnection:
     """Open DuckDB in memory, with the macros installed, in UTC."""
     con = duckdb.connect()
     con.execute("SET TimeZone = 'UTC'; SET preserve_insertion_order = true")
@@ -105,7 +107,9 @@ def connect(threads: int | None = None, memory_limit: str | None = None) -> duck
     return con
 
 
-def score_session(lake: Lake, policy: Policy, where: str | None = None) -> tuple[duckdb.DuckDBPyConnection, Current]:
+def score_session(
+    lake: Lake, policy: Policy, where: str | None = None
+) -> tuple[duckdb.DuckDBPyConnection, Current]:
     """Open DuckDB with the view `scores`: the rows that count, filtered by the SQL `where`.
 
     Raises:
@@ -113,9 +117,16 @@ def score_session(lake: Lake, policy: Policy, where: str | None = None) -> tuple
     """
     state = current(lake, policy)
     con = connect()
-    con.register("_superseded", pl.DataFrame({"run_key": pl.Series(state.superseded, dtype=pl.UInt64)}).to_arrow())
+    con.register(
+        "_superseded",
+        pl.DataFrame({"run_key": pl.Series(state.superseded, dtype=pl.UInt64)}).to_arrow(),
+    )
     con.execute(f"CREATE VIEW _all_scores AS {_scores_from(con, state.scores, policy)}")
-    kept = "SELECT * FROM _all_scores ANTI JOIN _superseded USING (run_key)" if state.superseded else "FROM _all_scores"
+    kept = (
+        "SELECT * FROM _all_scores ANTI JOIN _superseded USING (run_key)"
+        if state.superseded
+        else "FROM _all_scores"
+    )
     con.execute(f"CREATE VIEW _kept_scores AS {kept}")
     try:
         con.execute(f"CREATE VIEW scores AS FROM _kept_scores WHERE ({where or 'true'})")

@@ -83,13 +83,17 @@ class Lake:
         """
         lake = cls(path)
         if not lake.exists():
-            missing = "no such folder" if not lake.path.exists() else "the folder holds no lake.json"
+            missing = (
+                "no such folder" if not lake.path.exists() else "the folder holds no lake.json"
+            )
             raise SourceNotFoundError(
                 f"{path}: no lake here ({missing}); `trajtab land SOURCE --lake {path}` makes one"
             )
         version = lake.settings.get("version")
         if version != FORMAT_VERSION:
-            raise LakeError(f"{path}: lake version {version!r}; this trajtab reads {FORMAT_VERSION}")
+            raise LakeError(
+                f"{path}: lake version {version!r}; this trajtab reads {FORMAT_VERSION}"
+            )
         return lake
 
     @classmethod
@@ -114,7 +118,9 @@ class Lake:
     def settings(self) -> dict[str, Any]:
         """The content of lake.json."""
         try:
-            found: dict[str, Any] = msgspec.json.decode((self.path / "lake.json").read_bytes(), type=dict)
+            found: dict[str, Any] = msgspec.json.decode(
+                (self.path / "lake.json").read_bytes(), type=dict
+            )
         except msgspec.MsgspecError as error:
             raise LakeError(f"{self.path / 'lake.json'}: not readable as JSON: {error}") from error
         return found
@@ -242,4 +248,6 @@ def _told(path: Path) -> Iterator[None]:
     except TrajtabError:
         raise
     except OSError as error:
-        raise LakeError(f"{error.filename or path}: cannot write: {error.strerror or error}") from error
+        raise LakeError(
+            f"{error.filename or path}: cannot write: {error.strerror or error}"
+        ) from error

@@ -28,7 +28,7 @@ class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     """A table of the policy file; keys at their default do not enter the hash."""
 
 
-class Rule(_Section):
+class Rule(_Section, frozen=True):
     """`[[match.rule]]`: how the arguments of some tools are read before they are compared.
 
     `tool` and `arg` are globs; `arg` may be a dotted path. The first matching rule of each kind
@@ -59,7 +59,7 @@ PAIRWISE = ("tolerance", "pattern")
 """Kinds that compare two values instead of rewriting each: a relation, not an equality."""
 
 
-class Match(_Section):
+class Match(_Section, frozen=True):
     """`[match]`: when an actual call counts as an expected one."""
 
     args: Mode = "exact"
@@ -74,14 +74,14 @@ class Match(_Section):
     rule: list[Rule] = []
 
 
-class Errors(_Section):
+class Errors(_Section, frozen=True):
     """`[errors]`: what fails besides what the format itself calls an error."""
 
     patterns: list[str] = []
     empty_output: bool = False
 
 
-class Backtracking(_Section):
+class Backtracking(_Section, frozen=True):
     """`[backtracking]`: when a call counts as a repeat."""
 
     window: int = 8
@@ -93,19 +93,19 @@ class Backtracking(_Section):
     abandon_patterns: list[str] = []
 
 
-class Recovery(_Section):
+class Recovery(_Section, frozen=True):
     """`[recovery]`: how soon after a failure a success counts."""
 
     max_steps: int = 5
 
 
-class PathOptions(_Section):
+class PathOptions(_Section, frozen=True):
     """`[path]`: figures that cost more and are off unless asked for."""
 
     output_used: bool = False
 
 
-class Composite(_Section):
+class Composite(_Section, frozen=True):
     """`[composite]`: the weights of the composite."""
 
     length: float = 0.20
@@ -116,7 +116,7 @@ class Composite(_Section):
     errors: float = 0.15
 
 
-class Invariants(_Section):
+class Invariants(_Section, frozen=True):
     """`[invariants]`: what no run may do."""
 
     forbidden_tools: list[str] = []
@@ -128,20 +128,20 @@ class Invariants(_Section):
     before: list[tuple[str, str]] = []
 
 
-class EndStateCheck(_Section):
+class EndStateCheck(_Section, frozen=True):
     """`[[end_state.check]]`: a query over the final state that returns offenders."""
 
     name: str = ""
     sql: str = ""
 
 
-class EndState(_Section):
+class EndState(_Section, frozen=True):
     """`[end_state]`: what the final state must satisfy beside the task's expected state."""
 
     check: list[EndStateCheck] = []
 
 
-class UserMetric(_Section):
+class UserMetric(_Section, frozen=True):
     """`[[metric]]`: a metric of the user's own, as SQL over score and run columns."""
 
     name: str = ""
@@ -149,7 +149,7 @@ class UserMetric(_Section):
     direction: Literal["higher", "lower", "neither"] = "higher"
 
 
-class Policy(_Section):
+class Policy(_Section, frozen=True):
     """A whole policy."""
 
     match: Match = Match()
@@ -253,7 +253,9 @@ def _problems(policy: Policy) -> list[str]:
         ("errors.patterns", policy.errors.patterns),
         ("backtracking.abandon_patterns", back.abandon_patterns),
     ):
-        found += [f"{key}: {text!r} is no regular expression: {why}" for text, why in _bad_regex(patterns)]
+        found += [
+            f"{key}: {text!r} is no regular expression: {why}" for text, why in _bad_regex(patterns)
+        ]
     found += [
         f"match.rule {number}: says nothing; give it one of {', '.join(KINDS)}"
         for number, rule in enumerate(policy.match.rule, 1)
@@ -269,7 +271,11 @@ def _problems(policy: Policy) -> list[str]:
         for number, rule in enumerate(policy.match.rule, 1)
         if rule.default is not msgspec.UNSET and any(mark in rule.arg for mark in "*?[")
     ]
-    found += [f"metric {number}: needs a name and sql" for number, m in enumerate(policy.metric, 1) if not (m.name and m.sql)]
+    found += [
+        f"metric {number}: needs a name and sql"
+        for number, m in enumerate(policy.metric, 1)
+        if not (m.name and m.sql)
+    ]
     found += [
         f"end_state.check {number}: needs a name and sql"
         for number, check in enumerate(policy.end_state.check, 1)
@@ -296,11 +302,15 @@ def _bad_regex(patterns: list[str]) -> list[tuple[str, str]]:
     return bad
 
 
-def _refuse_unknown(told: dict[str, Any], kind: type[msgspec.Struct], where: str, inside: str) -> None:
+def _refuse_unknown(
+    told: dict[str, Any], kind: type[msgspec.Struct], where: str, inside: str
+) -> None:
     hints = get_type_hints(kind)
     for key, value in told.items():
         if key not in hints:
-            raise UnknownNameError.among("key", inside + key, [inside + name for name in hints], f" in {where}")
+            raise UnknownNameError.among(
+                "key", inside + key, [inside + name for name in hints], f" in {where}"
+            )
         for struct in (hints[key], *get_args(hints[key])):
             if isinstance(struct, type) and issubclass(struct, msgspec.Struct):
                 for part in value if isinstance(value, list) else [value]:

@@ -74,13 +74,17 @@ class Table:
         )
 
 
-_KEY = "the landed copy of the run: batch and row in one integer; joins runs, steps and scores exactly"
+_KEY = (
+    "the landed copy of the run: batch and row in one integer; joins runs, steps and scores exactly"
+)
 
 
 class Runs(Table):
     """One row per run, in landing order."""
 
-    run_id = Column(pl.String, "the run's id: the source's where globally unique, else derived", nullable=False)
+    run_id = Column(
+        pl.String, "the run's id: the source's where globally unique, else derived", nullable=False
+    )
     source_id = Column(pl.String, "the source's own id, where run_id is derived")
     task_id = Column(pl.String, "the task the run attempts")
     trial = Column(pl.UInt32, "which attempt at the task, from 0")
@@ -89,21 +93,31 @@ class Runs(Table):
     agent_version = Column(pl.String, "which version of it")
     model = Column(pl.String, "the language model")
     prompt_hash = Column(pl.String, "hash of the system prompt")
-    labels = Column(pl.String, "JSON object: every --set key and every unmapped field worth keeping")
+    labels = Column(
+        pl.String, "JSON object: every --set key and every unmapped field worth keeping"
+    )
     started_at = Column(UTC_MICROS, "start, UTC")
     ended_at = Column(UTC_MICROS, "end, UTC")
-    status = Column(pl.Enum(RUN_STATUSES), "ok, error (infrastructure failed) or incomplete (cut off)", nullable=False)
+    status = Column(
+        pl.Enum(RUN_STATUSES),
+        "ok, error (infrastructure failed) or incomplete (cut off)",
+        nullable=False,
+    )
     success = Column(pl.Boolean, "did the run reach its goal, by the source's own word")
     reward = Column(pl.Float64, "the source's own reward")
     completed = Column(pl.Boolean, "did the agent finish by itself, by the source's own word")
     final_output = Column(pl.String, "the last answer's text")
     final_state = Column(pl.String, "JSON: the world's state after the run")
-    reference_set = Column(pl.String, "content hash of the run's own references; null: its task's count; none: neither")
+    reference_set = Column(
+        pl.String, "content hash of the run's own references; null: its task's count; none: neither"
+    )
     n_rows = Column(pl.UInt32, "its number of rows in steps: the offsets", nullable=False)
     source_path = Column(pl.String, "the file it came from", nullable=False)
     source_line = Column(pl.UInt32, "the line in it, from 1")
     landed_at = Column(UTC_MICROS, "when it landed", nullable=False)
-    identity = Column(pl.UInt64, "key of (run_id, agent, agent_version, model, --set labels)", nullable=False)
+    identity = Column(
+        pl.UInt64, "key of (run_id, agent, agent_version, model, --set labels)", nullable=False
+    )
     run_key = Column(pl.UInt64, _KEY, nullable=False)
 
 
@@ -118,8 +132,12 @@ class Steps(Table):
     actor = Column(pl.String, "agent, user, or a sub-agent's name")
     kind = Column(pl.Enum(STEP_KINDS), "llm_call, tool_call, final or message", nullable=False)
     tool_name = Column(pl.String, "the tool called")
-    tool_args = Column(pl.String, "its arguments: canonical JSON text, or the raw text where invalid")
-    args_status = Column(pl.Enum(ARGS_STATUSES), "ok, invalid (no JSON object) or not_captured; null: no call")
+    tool_args = Column(
+        pl.String, "its arguments: canonical JSON text, or the raw text where invalid"
+    )
+    args_status = Column(
+        pl.Enum(ARGS_STATUSES), "ok, invalid (no JSON object) or not_captured; null: no call"
+    )
     call_id = Column(pl.String, "the source's id of the call")
     call_key = Column(pl.UInt64, "key of (tool, canonical arguments); null where not captured")
     name_key = Column(pl.UInt64, "key of the tool name")
@@ -161,12 +179,18 @@ class References(Table):
     turn_index = Column(pl.UInt32, "expected user turn")
     response_index = Column(pl.UInt32, "expected model response")
     tool_name = Column(pl.String, "the tool expected")
-    tool_args = Column(pl.String, "its arguments: canonical JSON text, or the raw text where invalid")
-    args_status = Column(pl.Enum(REFERENCE_ARGS_STATUSES), "ok, any (no arguments given: all match) or invalid")
+    tool_args = Column(
+        pl.String, "its arguments: canonical JSON text, or the raw text where invalid"
+    )
+    args_status = Column(
+        pl.Enum(REFERENCE_ARGS_STATUSES), "ok, any (no arguments given: all match) or invalid"
+    )
     call_key = Column(pl.UInt64, "key of (tool, canonical arguments); null where any")
     name_key = Column(pl.UInt64, "key of the tool name")
     optional = Column(pl.Boolean, "may be left out without loss")
-    compare_args = Column(pl.List(pl.String), "the arguments its source compares; null: says nothing")
+    compare_args = Column(
+        pl.List(pl.String), "the arguments its source compares; null: says nothing"
+    )
 
 
 class Tools(Table):
@@ -205,7 +229,9 @@ class ScoreKeys(Table):
     success = Column(pl.Boolean, "did the run reach its goal")
     run_status = Column(pl.Enum(RUN_STATUSES), "the run's status", nullable=False)
     reference_id = Column(pl.UInt32, "the alternative it was scored against")
-    status = Column(pl.Enum(SCORE_STATUSES), "scored, no_reference, args_not_captured or error", nullable=False)
+    status = Column(
+        pl.Enum(SCORE_STATUSES), "scored, no_reference, args_not_captured or error", nullable=False
+    )
 
 
 class CallScores(Table):
@@ -213,10 +239,21 @@ class CallScores(Table):
 
     run_id = Column(pl.String, "the run's id", nullable=False)
     step_index = Column(pl.UInt32, "the call's position in the run", nullable=False)
-    call_key = Column(pl.UInt64, "key of (tool, arguments) after the policy's rules; null where not captured")
-    is_backtrack = Column(pl.Boolean, "does it repeat a recent call? null where a call of the run was not captured")
-    is_retry = Column(pl.Boolean, "did the previous call of its tool fail? null without an error signal in the run")
-    in_loop = Column(pl.Boolean, "is it part of a loop? null where a call of the run was not captured")
+    call_key = Column(
+        pl.UInt64, "key of (tool, arguments) after the policy's rules; null where not captured"
+    )
+    is_backtrack = Column(
+        pl.Boolean, "does it repeat a recent call? null where a call of the run was not captured"
+    )
+    is_retry = Column(
+        pl.Boolean,
+        "did the previous call of its tool fail? null without an error signal in the run",
+    )
+    in_loop = Column(
+        pl.Boolean, "is it part of a loop? null where a call of the run was not captured"
+    )
     expected_position = Column(pl.UInt32, "position of the expected call it matched; null: none")
-    output_used = Column(pl.Boolean, "did its output turn up later? null unless path.output_used, and without output")
+    output_used = Column(
+        pl.Boolean, "did its output turn up later? null unless path.output_used, and without output"
+    )
     run_key = Column(pl.UInt64, _KEY, nullable=False)

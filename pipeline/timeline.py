@@ -9,10 +9,11 @@ import polars as pl
 
 from pipeline.current import policy_of
 from pipeline.errors import UnknownNameError
+from pipeline.landed import opened
 from pipeline.metrics.registry import headline
 from pipeline.redact import redact
 from pipeline.tables.result import Result
-from pipeline.workbench import opened, session
+from pipeline.workbench import session
 
 if TYPE_CHECKING:
     import os

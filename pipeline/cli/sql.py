@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import click
@@ -96,6 +97,8 @@ def _tell(result: Result, outputs: Outputs) -> None:
 
 def _prompt(con: DuckDBPyConnection, parameters: dict[str, str], outputs: Outputs) -> None:
     """Answer one statement after the other; an error does not end it."""
+    with suppress(ImportError):
+        import_module("readline")  # once imported, it edits the lines that are typed
     say(f"views: {', '.join(workbench.VIEWS)}; end a statement with ';', leave with \\q")
     for text in _statements():
         try:

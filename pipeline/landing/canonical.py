@@ -156,7 +156,9 @@ def call_key(name: str, key_text: str) -> int:
 class Keyer:
     """Canonical calls, each distinct (tool, raw arguments) worked out once while memory allows."""
 
-    def __init__(self, *, expected: bool = False, limit: int = 1 << 17, longest: int = 4096) -> None:
+    def __init__(
+        self, *, expected: bool = False, limit: int = 1 << 17, longest: int = 4096
+    ) -> None:
         self._canonical = expected_arguments if expected else arguments
         self._known: dict[tuple[str, bytes | None], Call] = {}
         self._limit = limit

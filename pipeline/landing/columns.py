@@ -41,7 +41,9 @@ _TEXT_STEP = ("output", "error", "content")
 _NO_CALL = (None, None, None, None)
 
 
-def steps_frame(runs: Sequence[Run], ids: Sequence[str], key: Keyer, *, silence_is_success: bool) -> pl.DataFrame:
+def steps_frame(
+    runs: Sequence[Run], ids: Sequence[str], key: Keyer, *, silence_is_success: bool
+) -> pl.DataFrame:
     """Return the steps of `runs`, one run after the other.
 
     `silence_is_success`: in this format a call that says nothing of an error did not fail.
@@ -52,7 +54,8 @@ def steps_frame(runs: Sequence[Run], ids: Sequence[str], key: Keyer, *, silence_
     data: dict[str, Any] = {name: _values(steps, name) for name in _PLAIN_STEP}
     for name in _TEXT_STEP:
         data[name] = [
-            x if x is None or x.__class__ is str else canonical_json(x) for x in _values(steps, name)
+            x if x is None or x.__class__ is str else canonical_json(x)
+            for x in _values(steps, name)
         ]
     data["labels"] = [_labels(step.labels) for step in steps]
     data["started_at"] = [None if x is None else micros(x) for x in _values(steps, "started_at")]
@@ -71,18 +74,27 @@ def steps_frame(runs: Sequence[Run], ids: Sequence[str], key: Keyer, *, silence_
     return _finished(frame, ids, lengths, silence_is_success=silence_is_success)
 
 
-def _finished(frame: pl.DataFrame, ids: Sequence[str], lengths: pl.Series, *, silence_is_success: bool) -> pl.DataFrame:
-    owners = pl.DataFrame({"run_id": pl.Series(ids, dtype=pl.String), "n": lengths}).select(
-        pl.col("run_id").repeat_by("n").explode(),
-        pl.int_ranges(0, "n", dtype=pl.UInt32).explode().alias("step_index"),
-    ).drop_nulls()  # a run without steps explodes to one null
+def _finished(
+    frame: pl.DataFrame, ids: Sequence[str], lengths: pl.Series, *, silence_is_success: bool
+) -> pl.DataFrame:
+    owners = (
+        pl.DataFrame({"run_id": pl.Series(ids, dtype=pl.String), "n": lengths})
+        .select(
+            pl.col("run_id").repeat_by("n").explode(),
+            pl.int_ranges(0, "n", dtype=pl.UInt32).explode().alias("step_index"),
+        )
+        .drop_nulls()
+    )  # a run without steps explodes to one null
     failed = pl.col("is_error") | (pl.col("error") != "")
     if silence_is_success:
         failed = failed.fill_null(value=False)
     is_call = pl.col("kind") == "tool_call"
     return pl.concat([owners, frame], how="horizontal").with_columns(
         pl.when(is_call).then(failed.fill_null(pl.col("is_error"))).alias("is_error"),
-        pl.when(is_call).then(pl.col("tool_name").fill_null("")).otherwise("tool_name").alias("tool_name"),
+        pl.when(is_call)
+        .then(pl.col("tool_name").fill_null(""))
+        .otherwise("tool_name")
+        .alias("tool_name"),
         pl.when(pl.col("duration_ms") >= 0).then("duration_ms").alias("duration_ms"),
         pl.col("started_at").cast(UTC_MICROS),
     )
@@ -94,7 +106,9 @@ _PLAIN_RUN = (
 )  # fmt: skip
 
 
-def runs_frame(runs: Sequence[Run], ids: Sequence[str], book: ReferenceBook, labels: dict[str, str]) -> pl.DataFrame:
+def runs_frame(
+    runs: Sequence[Run], ids: Sequence[str], book: ReferenceBook, labels: dict[str, str]
+) -> pl.DataFrame:
     """Return the run columns that come from the records; `labels` are the landing's own."""
     schema = Runs.polars()
     data: dict[str, Any] = {name: _values(runs, name) for name in _PLAIN_RUN}

@@ -40,7 +40,9 @@ def commit(lake: Lake, staged: Staged, options: Options) -> Outcome:
     with lake.locked(), lake.workspace() as work:
         new_tasks = _commit_tasks(lake, work, staged)
         if lake.has(f"batches/{staged.name}"):
-            return Outcome(staged.name, 0, 0, 0, 0, {}, staged.runs.height, 0, [], new_tasks, already=True)
+            return Outcome(
+                staged.name, 0, 0, 0, 0, {}, staged.runs.height, 0, [], new_tasks, already=True
+            )
         found = repeated(lake, staged.runs, staged.steps)
         runs, steps = _without(staged.runs, staged.steps, found.dropped)
         runs, steps = _keyed(staged.name, runs, steps)
@@ -52,7 +54,9 @@ def commit(lake: Lake, staged: Staged, options: Options) -> Outcome:
     return _outcome(staged, runs, steps, found, new_tasks)
 
 
-def _without(runs: pl.DataFrame, steps: pl.DataFrame, dropped: set[int]) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _without(
+    runs: pl.DataFrame, steps: pl.DataFrame, dropped: set[int]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     if not dropped:
         return runs, steps
     stays = ~pl.Series(range(runs.height), dtype=pl.Int64).is_in(list(dropped))
@@ -60,7 +64,9 @@ def _without(runs: pl.DataFrame, steps: pl.DataFrame, dropped: set[int]) -> tupl
     return runs.filter(stays), steps.filter(owner.to_series())
 
 
-def _keyed(batch: str, runs: pl.DataFrame, steps: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _keyed(
+    batch: str, runs: pl.DataFrame, steps: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Add run_key and landed_at, and give both tables their declared columns."""
     base = run_key_base(batch)
     keys = pl.int_range(runs.height, dtype=pl.UInt64, eager=True) + base
@@ -71,8 +77,12 @@ def _keyed(batch: str, runs: pl.DataFrame, steps: pl.DataFrame) -> tuple[pl.Data
     return Runs.conform(runs), Steps.conform(steps)
 
 
-def _manifest(staged: Staged, runs: pl.DataFrame, steps: pl.DataFrame, found: Resolution, options: Options) -> dict[str, Any]:
-    times = runs.select(pl.col("started_at").min().alias("low"), pl.col("started_at").max().alias("high"))
+def _manifest(
+    staged: Staged, runs: pl.DataFrame, steps: pl.DataFrame, found: Resolution, options: Options
+) -> dict[str, Any]:
+    times = runs.select(
+        pl.col("started_at").min().alias("low"), pl.col("started_at").max().alias("high")
+    )
     low, high = times.row(0)
     return {
         "name": staged.name,
@@ -100,7 +110,9 @@ def _counts(rejects: pl.DataFrame) -> dict[str, int]:
     return dict(zip(counted["reason"].to_list(), counted["len"].to_list(), strict=True))
 
 
-def _outcome(staged: Staged, runs: pl.DataFrame, steps: pl.DataFrame, found: Resolution, tasks: int) -> Outcome:
+def _outcome(
+    staged: Staged, runs: pl.DataFrame, steps: pl.DataFrame, found: Resolution, tasks: int
+) -> Outcome:
     is_call = steps["kind"] == "tool_call"
     return Outcome(
         name=staged.name,
@@ -135,10 +147,14 @@ def known_reference_sets(lake: Lake) -> pl.Series:
 
 def _commit_tasks(lake: Lake, work: Path, staged: Staged) -> int:
     """Commit the task rows and reference sets that are news, and return how many tasks were."""
-    tasks = Tasks.conform(staged.tasks).unique(["suite", "task_id"], keep="last", maintain_order=True)
+    tasks = Tasks.conform(staged.tasks).unique(
+        ["suite", "task_id"], keep="last", maintain_order=True
+    )
     if tasks.height:
         columns = Tasks.names()
-        tasks = tasks.join(latest_tasks(lake), on=columns, how="anti", nulls_equal=True, maintain_order="left")
+        tasks = tasks.join(
+            latest_tasks(lake), on=columns, how="anti", nulls_equal=True, maintain_order="left"
+        )
     known = known_reference_sets(lake)
     references = References.conform(staged.references).filter(
         ~pl.col("reference_set").is_in(known.implode())
@@ -146,7 +162,9 @@ def _commit_tasks(lake: Lake, work: Path, staged: Staged) -> int:
     if not tasks.height and not references.height:
         return 0
     tables = {"tasks": tasks, "references": references}
-    tools = staged.tools.join(tasks, on=["suite", "task_id"], how="semi", nulls_equal=True, maintain_order="left")
+    tools = staged.tools.join(
+        tasks, on=["suite", "task_id"], how="semi", nulls_equal=True, maintain_order="left"
+    )
     if tools.height:
         tables["tools"] = tools
     folders = lake.tasks()

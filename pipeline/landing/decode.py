@@ -55,7 +55,7 @@ def _named(error: json.JSONDecodeError, text: str) -> RejectError:
     if error.msg.startswith("Invalid control character"):
         return RejectError("control_character", where)
     at_end = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
-    started = text[:1] in "{[\""
+    started = text[:1] in '{["'
     return RejectError("truncated" if at_end and started else "not_json", where)
 
 

@@ -102,9 +102,7 @@ def repeated(lake: Lake, runs: pl.DataFrame, steps: pl.DataFrame) -> Resolution:
     new = runs.select("identity").with_row_index("row")
     twice = new.filter(pl.col("identity").is_duplicated())
     found = [
-        (batch, rows)
-        for batch in lake.batches()
-        if (rows := _rows_known(lake, batch, new)).height
+        (batch, rows) for batch in lake.batches() if (rows := _rows_known(lake, batch, new)).height
     ]
     if twice.is_empty() and not found:
         return Resolution(set(), [], [])
@@ -112,7 +110,10 @@ def repeated(lake: Lake, runs: pl.DataFrame, steps: pl.DataFrame) -> Resolution:
     mine = new.join(again.unique(), on="identity", how="semi", maintain_order="left")
     groups: dict[int, list[Copy]] = {}
     for batch, rows in found:
-        old_runs, old_steps = pl.read_parquet(batch.file("runs")), pl.read_parquet(batch.file("steps"))
+        old_runs, old_steps = (
+            pl.read_parquet(batch.file("runs")),
+            pl.read_parquet(batch.file("steps")),
+        )
         _collect(groups, batch.name, rows, old_runs, old_steps)
     _collect(groups, None, mine, runs, steps)
     parts = [resolve(copies) for copies in groups.values()]
@@ -131,7 +132,9 @@ def _rows_known(lake: Lake, batch: Folder, new: pl.DataFrame) -> pl.DataFrame:
         pl.scan_parquet(batch.file("runs"))
         .select("identity")
         .with_row_index("row")
-        .join(new.lazy().select("identity").unique(), on="identity", how="semi", maintain_order="left")
+        .join(
+            new.lazy().select("identity").unique(), on="identity", how="semi", maintain_order="left"
+        )
         .collect()
     )
     return rows.filter(~pl.col("row").is_in(list(gone))) if gone else rows

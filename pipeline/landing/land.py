@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from pipeline.landing.chunks import Chunk
 
+
 @dataclass
 class LandReport:
     """What a landing did."""
@@ -151,7 +152,9 @@ def _is_known(lake: Lake | None, chunk: Chunk) -> bool:
     return not known.manifest["tasks"]
 
 
-def _outcomes(chunks: Iterator[Chunk], lake: Lake | None, options: Options, workers: int) -> Iterator[Outcome]:
+def _outcomes(
+    chunks: Iterator[Chunk], lake: Lake | None, options: Options, workers: int
+) -> Iterator[Outcome]:
     def todo() -> Iterator[Chunk | Outcome]:
         for chunk in chunks:
             if _is_known(lake, chunk):
@@ -174,7 +177,9 @@ def _finish(lake: Lake | None, staged: Staged, options: Options) -> Outcome:
     )  # fmt: skip
 
 
-def _staged(todo: Iterator[Chunk | Outcome], options: Options, workers: int) -> Iterator[Staged | Outcome]:
+def _staged(
+    todo: Iterator[Chunk | Outcome], options: Options, workers: int
+) -> Iterator[Staged | Outcome]:
     """Decode chunks in their order: a single one here, several side by side."""
     first = list(islice(todo, 2))
     if len(first) == 1 or workers == 1:

@@ -88,7 +88,15 @@ class _Rows:
         self._bytes += len(piece.data)
 
     def _add_task(self, task: Task) -> None:
-        known = repr((task.task_id, task.suite, task.prompt, task.reference_outputs, self.book.add(task.references)))
+        known = repr(
+            (
+                task.task_id,
+                task.suite,
+                task.prompt,
+                task.reference_outputs,
+                self.book.add(task.references),
+            )
+        )
         if known not in self._tasks_seen:
             self._tasks_seen.add(known)
             self.tasks.append(task)
@@ -120,7 +128,9 @@ class _Rows:
                 )
             )
             self.steps.append(
-                steps_frame(self._waiting, self._ids, self._key, silence_is_success=form.silence_is_success)
+                steps_frame(
+                    self._waiting, self._ids, self._key, silence_is_success=form.silence_is_success
+                )
             )
         self._waiting, self._ids, self._lines, self._bytes = [], [], [], 0
 
@@ -171,6 +181,8 @@ def _items(form: Format, piece: Piece, part: Slice) -> list[Run | Task]:
         try:
             piece.data.decode()
         except UnicodeDecodeError as error:
-            raise RejectError("invalid_utf8", f"byte {error.start} of the record is no UTF-8") from error
+            raise RejectError(
+                "invalid_utf8", f"byte {error.start} of the record is no UTF-8"
+            ) from error
     # All of a record or none of it: a list, so that a late refusal takes back its first runs.
     return list(form.decode(piece, part.context))

@@ -19,7 +19,19 @@ class Metric:
     """One metric, one name: the registry's entry, the column, the macro and the docs heading."""
 
     name: str
-    family: Literal["ordered", "overlap", "path", "recovery", "efficiency", "composite", "usage", "outcome", "response", "rules", "user"]
+    family: Literal[
+        "ordered",
+        "overlap",
+        "path",
+        "recovery",
+        "efficiency",
+        "composite",
+        "usage",
+        "outcome",
+        "response",
+        "rules",
+        "user",
+    ]
     kind: Literal["fraction", "flag", "count", "amount", "text"]
     """fraction: in [0, 1]; flag: 0 or 1; count: whole numbers; amount: any number of a unit; text:
     words beside the numbers, in scores but in no table of figures."""

@@ -36,7 +36,9 @@ def share_of_longer(count: pl.Expr, n_expected: pl.Expr, n_calls: pl.Expr) -> pl
     """Return `count / max(n, m)`; both empty: 1.
 
     >>> frame = pl.DataFrame({"hits": [1, 0, 0], "n": [2, 0, 2], "m": [4, 0, 0]})
-    >>> frame.select(share_of_longer(pl.col("hits"), pl.col("n"), pl.col("m"))).to_series().to_list()
+    >>> frame.select(
+    ...     share_of_longer(pl.col("hits"), pl.col("n"), pl.col("m"))
+    ... ).to_series().to_list()
     [0.25, 1.0, 0.0]
     """
     longer = pl.when(n_expected >= n_calls).then(n_expected).otherwise(n_calls)
@@ -55,7 +57,9 @@ def prefix_match(prefix: pl.Expr, n_expected: pl.Expr, n_calls: pl.Expr) -> pl.E
         Float64 in [0, 1], higher is better. Both empty: 1; one empty: 0; null for null inputs.
 
     >>> frame = pl.DataFrame({"prefix": [1, 0], "n": [2, 0], "m": [3, 0]})
-    >>> frame.select(prefix_match(pl.col("prefix"), pl.col("n"), pl.col("m"))).to_series().round(3).to_list()
+    >>> frame.select(prefix_match(pl.col("prefix"), pl.col("n"), pl.col("m"))).to_series().round(
+    ...     3
+    ... ).to_list()
     [0.333, 1.0]
     """
     return share_of_longer(prefix, n_expected, n_calls)
@@ -150,7 +154,13 @@ def metrics(level: str) -> list[Metric]:
     what = "tool names" if level else "calls"
 
     def fraction(
-        name: str, meaning: str, formula: str, value: pl.Expr, micro: tuple[str, str] | None = None, *, headline: bool = False
+        name: str,
+        meaning: str,
+        formula: str,
+        value: pl.Expr,
+        micro: tuple[str, str] | None = None,
+        *,
+        headline: bool = False,
     ) -> Metric:
         return Metric(
             name=f"{name}{level}", family="ordered", kind="fraction", better="higher",

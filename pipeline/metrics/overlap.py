@@ -31,7 +31,9 @@ def precision(tp: pl.Expr, n_expected: pl.Expr, n_calls: pl.Expr) -> pl.Expr:
         Float64 in [0, 1], higher is better. Both empty: 1; one empty: 0; null for null inputs.
 
     >>> frame = pl.DataFrame({"tp": [1, 0, 0], "n": [1, 0, 2], "m": [3, 0, 0]})
-    >>> frame.select(precision(pl.col("tp"), pl.col("n"), pl.col("m"))).to_series().round(3).to_list()
+    >>> frame.select(precision(pl.col("tp"), pl.col("n"), pl.col("m"))).to_series().round(
+    ...     3
+    ... ).to_list()
     [0.333, 1.0, 0.0]
     """
     none = pl.when(n_expected == 0).then(1.0).when(n_expected > 0).then(0.0)
@@ -122,7 +124,9 @@ def set_jaccard(n_common: pl.Expr, n_distinct_expected: pl.Expr, n_distinct: pl.
     return pl.when(union == 0).then(1.0).otherwise(ratio(n_common, union))
 
 
-def call_accuracy(full: pl.Expr, by_name: pl.Expr, n_expected: pl.Expr, n_calls: pl.Expr) -> pl.Expr:
+def call_accuracy(
+    full: pl.Expr, by_name: pl.Expr, n_expected: pl.Expr, n_calls: pl.Expr
+) -> pl.Expr:
     """Return the credit of a pairing: 1 per full match, ½ where only the name matches.
 
     `(full + by_name) / (2·max(n, m))`: every full match is a match by name too, so it is counted
@@ -149,7 +153,14 @@ def metrics(level: str) -> list[Metric]:
     no_set = "" if level else "; null where equality is only a relation"
 
     def fraction(
-        name: str, meaning: str, formula: str, value: pl.Expr, micro: tuple[str, str] | None = None, null: str = "", *, headline: bool = False
+        name: str,
+        meaning: str,
+        formula: str,
+        value: pl.Expr,
+        micro: tuple[str, str] | None = None,
+        null: str = "",
+        *,
+        headline: bool = False,
     ) -> Metric:
         return Metric(
             name=f"{name}{level}", family="overlap", kind="fraction", better="higher",

@@ -6,7 +6,18 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from pipeline.errors import InputError, UnknownNameError
-from pipeline.metrics import composite, efficiency, ordered, overlap, path, recovery, response, rules, turns, usage
+from pipeline.metrics import (
+    composite,
+    efficiency,
+    ordered,
+    overlap,
+    path,
+    recovery,
+    response,
+    rules,
+    turns,
+    usage,
+)
 from pipeline.metrics.metric import LEVELS, Metric
 
 if TYPE_CHECKING:
@@ -21,7 +32,12 @@ METRICS_VERSION = 1
 @cache
 def metrics() -> dict[str, Metric]:
     """Return all metrics by name, in the order of the score columns."""
-    found = [metric for level in LEVELS for family in (ordered, overlap) for metric in family.metrics(level)]
+    found = [
+        metric
+        for level in LEVELS
+        for family in (ordered, overlap)
+        for metric in family.metrics(level)
+    ]
     found += turns.metrics(found)
     found += response.metrics()
     for later in (path, recovery, efficiency, composite, usage, rules):

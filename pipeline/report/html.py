@@ -5,15 +5,14 @@ It holds what the lake says and nothing of the machine: no clock, no absolute pa
 
 from __future__ import annotations
 
-from contextlib import closing
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from pipeline import queries
 from pipeline.current import current, policy_of
-from pipeline.landing.model import REASONS
+from pipeline.landed import opened
 from pipeline.metrics import registry
+from pipeline.report.found import find
 from pipeline.report.markup import (
     Column,
     chart,
@@ -26,17 +25,14 @@ from pipeline.report.markup import (
     table,
     text,
 )
+from pipeline.report.quality import quality
 from pipeline.tables.aggregate import aggregate
 from pipeline.tables.percentiles import percentiles
-from pipeline.workbench import opened, session
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
-    from duckdb import DuckDBPyConnection
-
-    from pipeline.current import Current
     from pipeline.lake import Lake
     from pipeline.metrics.metric import Metric
     from pipeline.policy import Policy
@@ -45,27 +41,9 @@ if TYPE_CHECKING:
     Metrics = Mapping[str, Metric]
 
 ARM = ("agent", "agent_version", "model")
-MOST_RUNS = 20
 MOST_GROUPS = 200
 FEW_GROUPS = 6
 MOST_TOOLS = 100
-
-STATUSES = {
-    "scored": "scored against a reference",
-    "no_reference": "no reference: path metrics only",
-    "args_not_captured": "arguments that the reference gives were not captured: names only",
-    "error": "the run failed for infrastructure reasons: path metrics only",
-}
-
-
-class Found(NamedTuple):
-    """What the page says beside the tables of scores."""
-
-    overview: dict[str, Any]
-    tools: pl.DataFrame
-    worst: pl.DataFrame
-    statuses: pl.DataFrame
-    rejects: pl.DataFrame
 
 
 def report(
@@ -83,8 +61,8 @@ def report(
     """
     lake = opened(lake)
     rules = policy_of(lake, policy)
-    found = _found(lake, rules)
-    groups = list(by) or [name for name in ARM if found.overview[name] > 1]
+    found = find(lake, rules)
+    groups = list(dict.fromkeys(by)) or [name for name in ARM if found.overview[name] > 1]
     totals = aggregate(lake, policy=policy)
     spread = percentiles(lake, policy=policy)
     known = registry.metrics_for(rules)
@@ -95,25 +73,9 @@ def report(
         _groups(aggregate(lake, by=groups, policy=policy), groups, known) if groups else "",
         _tools(found.tools),
         _worst(found.worst),
-        _quality(lake, current(lake, rules), found, _nulls(totals.rows, known)),
+        quality(lake, current(lake, rules), found, totals.rows, known),
     ]
     return page(f"trajtab report: {lake.path.resolve().name}", "".join(body))
-
-
-def _found(lake: Lake, policy: Policy) -> Found:
-    with closing(session(lake, policy, confined=False)) as con:
-        return Found(
-            _asked(con, "overview").row(0, named=True),
-            _asked(con, "tools"),
-            _asked(con, "worst", most=MOST_RUNS),
-            _asked(con, "statuses"),
-            _asked(con, "rejects"),
-        )
-
-
-def _asked(con: DuckDBPyConnection, name: str, **parameters: object) -> pl.DataFrame:
-    found: pl.DataFrame = con.sql(queries.read(f"report/{name}"), params=parameters or None).pl()
-    return found
 
 
 def _header(lake: Lake, policy: Policy, overview: dict[str, Any]) -> str:
@@ -140,9 +102,7 @@ def _totals(totals: Result, known: Metrics) -> str:
         *columns(rows, ["mean"]),
         Column("95% interval", [span(*interval) for interval in intervals], number=True),
         Column("0 to 1", _charts(rows, known)),
-        *columns(
-            rows, ["micro", "std", "min", "max", "n_scored", "n_null", "n_error", "n_vacuous"]
-        ),
+        *columns(rows, ["micro", "std", "n_scored", "n_null", "n_error", "n_vacuous"]),
     ]
     return section("Scores", table(parts, "Scores"), *map(note, totals.notes))
 
@@ -227,45 +187,3 @@ def _worst(worst: pl.DataFrame) -> str:
     told = [column for column in worst.columns if worst[column].null_count() < worst.height]
     order = note("lowest f1 first, then most failed calls, then most repeats")
     return section("Worst runs", table(columns(worst, told), "Worst runs"), order)
-
-
-def _quality(lake: Lake, state: Current, found: Found, nulls: str) -> str:
-    batches = lake.batches()
-    pairs = [
-        ("batches", len(batches)),
-        ("batches without scores", len(state.unscored)),
-        ("runs without scores", found.overview["n_unscored"]),
-        ("runs a later landing replaced", len(state.superseded)),
-        ("runs left out as landed before", sum(b.manifest["duplicates"] for b in batches)),
-        ("records rejected", int(found.rejects["n_records"].sum())),
-    ]
-    return section(
-        "Data quality",
-        facts(pairs),
-        _rejected(found.rejects),
-        _statuses(found.statuses),
-        nulls,
-    )
-
-
-def _rejected(rejects: pl.DataFrame) -> str:
-    if rejects.is_empty():
-        return ""
-    meaning = Column("why", [text(REASONS.get(reason)) for reason in rejects["reason"]])
-    return table([*columns(rejects), meaning], "Rejected records")
-
-
-def _statuses(statuses: pl.DataFrame) -> str:
-    if statuses.is_empty():
-        return ""
-    meaning = Column("why", [text(STATUSES.get(status)) for status in statuses["status"]])
-    return table([*columns(statuses), meaning], "Score statuses")
-
-
-def _nulls(totals: pl.DataFrame, known: Metrics) -> str:
-    """Return which metrics miss values, and when they do."""
-    missing = totals.filter((pl.col("n_null") > 0) | (pl.col("n_error") > 0))
-    if missing.is_empty():
-        return ""
-    why = Column("null", [text(known[name].null) for name in missing["metric"]])
-    return table([*columns(missing, ["metric", "n_null", "n_error"]), why], "Missing values")

@@ -134,8 +134,10 @@ def _compared(
     expected = references.arrange(keyed.references, by_turn=match.unit == "turn")
     every = units(runs, keyed.steps, expected, policy)
     whole = part(every, every.frame["reference_id"] == reference_id)
-    fits = {"": special.by_arguments(keyed.lexicon), NAMES: special.by_name}
-    counts = {level: _counts(whole, expected, level, fits[level], policy) for level in LEVELS}
+    only_names = match.args == "names" and not match.tools
+    fits = {"": special.by_name if only_names else special.by_arguments(keyed.lexicon), NAMES: special.by_name}
+    key = {"": "name_key" if only_names else "key", NAMES: "name_key"}
+    counts = {level: _counts(whole, expected, key[level], fits[level], policy) for level in LEVELS}
     texts = keyed.steps.filter(kind="tool_call").select("step_index", "tool_name", "tool_args")
     made = pl.concat([whole.calls, texts[whole.calls["call"].to_list()]], how="horizontal")
     return [
@@ -158,10 +160,9 @@ def _as_file(steps: pl.DataFrame) -> bytes:
 
 
 def _counts(
-    whole: Units, expected: Expected, level: str, fits: Fits, policy: Policy
+    whole: Units, expected: Expected, key: str, fits: Fits, policy: Policy
 ) -> list[Counts]:
     """Return what scoring counts at one level, per unit."""
-    key = "name_key" if level else "key"
     free = policy.match.parallel == "unordered"
     found = special.counts(whole, expected.calls, key, fits, free_in_response=free)
     return found.drop("pair", "places").to_dicts()

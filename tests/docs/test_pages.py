@@ -13,7 +13,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def test_generated_pages_are_up_to_date() -> None:
     page = ROOT / "docs" / "generate.py"
-    done = subprocess.run([sys.executable, page, "--check"], check=False, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, page, "--check"], check=False, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
 
 

@@ -24,7 +24,9 @@ class StoppedError(BaseException):
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    records = [run(f"r{i}", call("a", {"i": i}), task_id="t", expected=[want("a")]) for i in range(9)]
+    records = [
+        run(f"r{i}", call("a", {"i": i}), task_id="t", expected=[want("a")]) for i in range(9)
+    ]
     return write(tmp_path / "runs.jsonl", records)
 
 

@@ -54,8 +54,14 @@ def test_overlapping_folders_count_each_run_once(tmp_path: Path, lake: Path) -> 
 
 
 def test_a_longer_re_export_replaces_the_shorter(tmp_path: Path, lake: Path) -> None:
-    land([write(tmp_path / "a.jsonl", [run("r1", call("a"), status="incomplete"), run("r2")])], lake)
-    longer = [run("r1", call("a"), call("b"), {"kind": "final", "content": "x"}), run("r2"), run("r3")]
+    land(
+        [write(tmp_path / "a.jsonl", [run("r1", call("a"), status="incomplete"), run("r2")])], lake
+    )
+    longer = [
+        run("r1", call("a"), call("b"), {"kind": "final", "content": "x"}),
+        run("r2"),
+        run("r3"),
+    ]
     report = land([write(tmp_path / "b.jsonl", longer)], lake)
     assert (report.runs, report.replaced, report.duplicates) == (2, 1, 1)
     assert runs_of(lake)["run_id"].to_list() == ["r1", "r2", "r3"]
@@ -71,11 +77,15 @@ def test_an_older_snapshot_does_not_replace_the_longer(tmp_path: Path, lake: Pat
     assert steps_of(lake).height == 2
 
 
-def test_a_finished_run_replaces_its_snapshot_with_the_same_calls(tmp_path: Path, lake: Path) -> None:
+def test_a_finished_run_replaces_its_snapshot_with_the_same_calls(
+    tmp_path: Path, lake: Path
+) -> None:
     land([write(tmp_path / "a.jsonl", [run("r1", call("a"), status="incomplete")])], lake)
     land([write(tmp_path / "b.jsonl", [run("r1", call("a"), success=True)])], lake)
     assert runs_of(lake).select("status", "success").rows() == [("ok", True)]
-    back = land([write(tmp_path / "c.jsonl", [run("r1", call("a"), status="incomplete", trial=3)])], lake)
+    back = land(
+        [write(tmp_path / "c.jsonl", [run("r1", call("a"), status="incomplete", trial=3)])], lake
+    )
     assert back.duplicates == 1
     assert runs_of(lake)["status"].to_list() == ["ok"]
 
@@ -104,9 +114,13 @@ def test_records_without_ids_are_counted_as_often_as_they_occur(tmp_path: Path, 
     assert runs_of(lake)["run_id"].n_unique() == 4
 
 
-def test_new_references_score_again_what_they_touch_and_nothing_else(tmp_path: Path, lake: Path) -> None:
+def test_new_references_score_again_what_they_touch_and_nothing_else(
+    tmp_path: Path, lake: Path
+) -> None:
     def tasks(name: str) -> Path:
-        return write(tmp_path / f"tasks-{name}.jsonl", [{"task_id": "t1", "references": [[want(name)]]}])
+        return write(
+            tmp_path / f"tasks-{name}.jsonl", [{"task_id": "t1", "references": [[want(name)]]}]
+        )
 
     land([write(tmp_path / "a.jsonl", [run("r1", call("a"), task_id="t1")])], lake)
     land([write(tmp_path / "b.jsonl", [run("r2", call("a"), task_id="t2")])], lake)
@@ -117,7 +131,9 @@ def test_new_references_score_again_what_they_touch_and_nothing_else(tmp_path: P
     assert score(lake)[:2] == (1, 1)
     assert scores_of(lake)["f1"].to_list() == [0.0, None]
     land([tasks("a")], lake)
-    assert scores_of(lake)["f1"].to_list() == [1.0, None], "an older file landed again is the latest"
+    assert scores_of(lake)["f1"].to_list() == [1.0, None], (
+        "an older file landed again is the latest"
+    )
     assert score(lake).batches == 0
 
 

@@ -47,7 +47,9 @@ def test_i2_a_line_that_is_no_object(tmp_path: Path) -> None:
 
 def test_i3_text_after_the_value(tmp_path: Path) -> None:
     """duckdb#23120."""
-    (tmp_path / "a.jsonl").write_text('{"run_id":"r0","steps":[]}\n{"run_id":"r1","steps":[]}TRAILER\n')
+    (tmp_path / "a.jsonl").write_text(
+        '{"run_id":"r0","steps":[]}\n{"run_id":"r1","steps":[]}TRAILER\n'
+    )
     land([tmp_path / "a.jsonl"], tmp_path / "lake")
     found = rejects_of(tmp_path / "lake")
     assert found.select("line", "byte_offset", "reason").rows() == [(2, 27, "trailing_data")]
@@ -135,7 +137,11 @@ def test_each_reason_and_no_good_row_lost(tmp_path: Path, reason: str) -> None:
 
 
 def test_invalid_utf8_is_one_reject(tmp_path: Path) -> None:
-    lines = [b'{"run_id":"r1","steps":[]}', b'{"run_id":"\xff","steps":[]}', b'{"run_id":"r2","steps":[]}']
+    lines = [
+        b'{"run_id":"r1","steps":[]}',
+        b'{"run_id":"\xff","steps":[]}',
+        b'{"run_id":"r2","steps":[]}',
+    ]
     (tmp_path / "a.jsonl").write_bytes(b"\n".join(lines))
     land([tmp_path / "a.jsonl"], tmp_path / "lake")
     assert runs_of(tmp_path / "lake").height == 2

@@ -51,7 +51,11 @@ def test_the_wheel_works_without_the_tree(tmp_path: Path) -> None:
         "print(len(q.names('metrics')))"
     )
     done = subprocess.run(
-        [sys.executable, "-I", "-c", program, place], check=False, capture_output=True, text=True, cwd=tmp_path
+        [sys.executable, "-I", "-c", program, place],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) >= 4

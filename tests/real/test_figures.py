@@ -32,7 +32,12 @@ FIGURES = {
     "precision_args": "precision", "precision_names": "precision_names", "recall_args": "recall",
     "recall_names": "recall_names",
 }  # fmt: skip
-SUMS = {"sum_n_act": "n_calls", "sum_n_exp": "n_expected", "sum_tp_args": "tp", "sum_tp_names": "tp_names"}
+SUMS = {
+    "sum_n_act": "n_calls",
+    "sum_n_exp": "n_expected",
+    "sum_tp_args": "tp",
+    "sum_tp_names": "tp_names",
+}
 
 
 @pytest.fixture
@@ -80,12 +85,17 @@ def test_files_whose_tasks_tell_their_references(
     assert_counts(lake, right)
     scores = scores_of(lake)
     assert_scores(scores, right["scores"]["mean_all_runs"])
-    assert_scores(scores.filter(pl.col("n_expected") > 0), right["scores"]["mean_nonempty_expected"])
+    assert_scores(
+        scores.filter(pl.col("n_expected") > 0), right["scores"]["mean_nonempty_expected"]
+    )
 
 
 def test_taubench_headline(landed: Callable[[str], Path]) -> None:
     scores = scores_of(landed(TAUBENCH))
-    means = {name: round(scores[name].mean(), 5) for name in ("f1", "f1_names", "in_order", "exact_match")}
+    means = {
+        name: round(scores[name].mean(), 5)
+        for name in ("f1", "f1_names", "in_order", "exact_match")
+    }
     assert means == {"f1": 0.15399, "f1_names": 0.24380, "in_order": 0.43717, "exact_match": 0.03}
     assert (scores.height, scores["n_calls"].sum(), scores["n_errors"].sum()) == (100, 621, 63)
 
@@ -108,8 +118,10 @@ def test_a_permuted_file_takes_no_reference_from_another_files_tasks(
     lake = tmp_path / "lake"
     land([real_data(TAU2[0]), real_data(PERMUTED)], lake)
     score(lake)
-    permuted = scores_of(lake).filter(pl.col("model") == runs_of(lake).filter(
-        pl.col("source_path").str.contains("toolorchestra"))["model"][0])
+    permuted = scores_of(lake).filter(
+        pl.col("model")
+        == runs_of(lake).filter(pl.col("source_path").str.contains("toolorchestra"))["model"][0]
+    )
     assert Counter(permuted["status"].to_list()) == {"scored": 43, "no_reference": 7}
 
 

@@ -101,6 +101,21 @@ def test_the_interval_of_a_mean_takes_tasks_for_clusters(scores_of_runs):
     assert row["std"] == pytest.approx(0.3**0.5, rel=1e-14)  # 1.2 / 4
 
 
+def test_the_interval_of_runs_without_a_task_is_the_usual_one(scores_of_runs):
+    """Of 1, 2, 3: 2 ± 4.302653·√(1/3) = 2 ± 2.484138, where the range is open; here it ends at 0."""
+    row = one(scores_of_runs([{"n_steps": n} for n in (1, 2, 3)]), "n_steps")
+    assert (row["mean"], row["std"], row["ci_low"]) == (2.0, 1.0, 0.0)
+    assert row["ci_high"] == pytest.approx(4.484138, abs=1e-6)
+
+
+def test_the_interval_of_a_fraction_over_ten_tasks(scores_of_runs):
+    """Five tasks at .4, five at .6, two trials each: se² = 10/9 · 10·.2² / 20², 2.262157·se."""
+    runs = [{"task_id": f"t{i}", "f1": 0.4 + 0.2 * (i % 2)} for i in range(10)] * 2
+    row = one(scores_of_runs(runs), "f1")
+    assert row["mean"] == pytest.approx(0.5, rel=1e-14)
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx((0.424595, 0.575405), abs=1e-6)
+
+
 def test_the_interval_is_clipped_to_the_range(scores_of_runs):
     row = one(scores_of_runs([{"task_id": t, "in_order": x} for t, x in CLUSTERED]), "in_order")
     assert (row["ci_low"], row["ci_high"]) == (0.0, 1.0)

@@ -1,0 +1,45 @@
+"""What a report says beside the tables of scores, each asked of the views in SQL."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pipeline import queries
+from pipeline.workbench import session
+
+if TYPE_CHECKING:
+    import polars as pl
+    from duckdb import DuckDBPyConnection
+
+    from pipeline.lake import Lake
+    from pipeline.policy import Policy
+
+MOST_RUNS = 20
+
+
+class Found(NamedTuple):
+    """One answer per file of `sql/report/`."""
+
+    overview: dict[str, Any]
+    tools: pl.DataFrame
+    worst: pl.DataFrame
+    statuses: pl.DataFrame
+    rejects: pl.DataFrame
+
+
+def find(lake: Lake, policy: Policy) -> Found:
+    """Ask all of a lake."""
+    with closing(session(lake, policy, confined=False)) as con:
+        return Found(
+            _asked(con, "overview").row(0, named=True),
+            _asked(con, "tools"),
+            _asked(con, "worst", most=MOST_RUNS),
+            _asked(con, "statuses"),
+            _asked(con, "rejects"),
+        )
+
+
+def _asked(con: DuckDBPyConnection, name: str, **parameters: object) -> pl.DataFrame:
+    found: pl.DataFrame = con.sql(queries.read(f"report/{name}"), params=parameters or None).pl()
+    return found

@@ -1,0 +1,87 @@
+"""A script that gives the DuckDB shell the views and macros of the workbench."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from pipeline import queries
+from pipeline.current import current, policy_of
+from pipeline.landed import opened, sources
+from pipeline.tables.groups import quoted
+
+if TYPE_CHECKING:
+    import os
+
+    import polars as pl
+
+    from pipeline.lake import Lake
+    from pipeline.landed import Landed
+
+HEAD = """\
+-- Views and macros over the lake {lake}
+-- as it is now; scores under the policy: {policy}
+-- Use: duckdb -init FILE. The shell itself is not confined: it reads and writes whatever you
+-- can. `trajtab sql` is read-only.
+"""
+
+
+def init_script(lake: Lake | str | os.PathLike[str], policy: str | None = None) -> str:
+    """Return the script: it names the files that the lake holds now.
+
+    Args:
+        lake: a lake or its folder.
+        policy: whose scores the view `scores` shows; default: the lake's own.
+    """
+    lake = opened(lake)
+    rules = policy_of(lake, policy)
+    state = current(lake, rules)
+    keys = ", ".join(map(str, state.superseded))
+    parts = [
+        HEAD.format(lake=_commented(str(lake.path.resolve())), policy=_commented(rules.title)),
+        "SET TimeZone = 'UTC';",
+        f"CREATE OR REPLACE VIEW superseded AS SELECT unnest([{keys}]::UBIGINT[]) AS run_key;",
+        *map(_view_of_files, sources(lake, state, rules)),
+        queries.read("views"),
+        *map(queries.read, queries.names(queries.MACROS)),
+    ]
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _view_of_files(landed: Landed) -> str:
+    files = ", ".join(_text(str(file)) for file in landed.files)
+    globs = ", ".join(_text(_literal(str(file))) for file in landed.files)
+    typed = ", ".join(f"NULL::{kind} AS {quoted(column)}" for column, kind in _types(landed.schema))
+    empty = f"SELECT {typed}{', NULL::UINTEGER AS landing' if landed.counted else ''} WHERE false"
+    head = f"CREATE OR REPLACE VIEW {landed.name} AS\n{empty}"
+    if not landed.files:
+        return f"{head};"
+    number = f", list_position([{files}], filename) AS landing" if landed.counted else ""
+    columns = "* EXCLUDE (filename)" if landed.counted else "*"
+    return (
+        f"{head}\nUNION ALL BY NAME\nSELECT {columns}{number}\nFROM read_parquet([{globs}],"
+        f" union_by_name = true, hive_partitioning = false, filename = {str(landed.counted).lower()});"
+    )
+
+
+def _types(schema: pl.Schema) -> list[tuple[str, str]]:
+    """Return the columns with their DuckDB types."""
+    with closing(duckdb.connect()) as con:
+        found = con.from_arrow(schema.to_frame().to_arrow())
+        return [(name, str(kind)) for name, kind in zip(found.columns, found.types, strict=True)]
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _literal(path: str) -> str:
+    """Return the glob that finds just this path."""
+    return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in path)
+
+
+def _commented(value: str) -> str:
+    """Keep a text on its comment's line."""
+    return value.replace("\n", " ").replace("\r", " ")

@@ -1,0 +1,1 @@
+"""Measurements: ratios within one run, printed with machine and versions. `make bench`."""
