@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pipeline.lake import Lake
     from pipeline.policy import Policy
 
-__all__ = ["VIEWS", "init_script", "query", "select", "session"]
+__all__ = ["VIEWS", "init_script", "opened", "query", "select", "session"]
 
 VIEWS = ("runs", "steps", "calls", "tasks", "refs", "scores", "rejects")
 

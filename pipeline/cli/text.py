@@ -7,7 +7,7 @@ import re
 from datetime import datetime
 from typing import Any
 
-NULL = "–"  # noqa: RUF001 - an en dash: no number and no minus sign
+NULL = "–"
 DIGITS = 4
 LARGE = 1000
 

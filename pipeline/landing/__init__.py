@@ -1,0 +1,1 @@
+"""Landing: bytes that people export, to rows that can be trusted."""

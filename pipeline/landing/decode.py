@@ -30,30 +30,35 @@ def _syntax(data: bytes) -> RejectError:
     """Tell why `data` is no JSON that can land."""
     try:
         text = data.decode()
+        value = json.loads(text, parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
         return RejectError("invalid_utf8", f"byte {error.start} of the record is no UTF-8")
-    try:
-        value = json.loads(text, parse_constant=_refuse_constant)
     except RejectError as error:
         return error
     except RecursionError:
         return RejectError("too_deep", "nested too deep to be read")
     except json.JSONDecodeError as error:
-        return _named(error, text)
+        return _named(error)
     except ValueError as error:
         return RejectError("number_out_of_range", str(error))
+    return _lone_surrogate(value)
+
+
+def _lone_surrogate(value: Any) -> RejectError:
+    """Tell of the one thing the standard library reads and we do not."""
     found = _SURROGATE.search(json.dumps(value, ensure_ascii=False))
     if found:
         return RejectError("lone_surrogate", f"\\u{ord(found.group()):04x} stands alone")
     return RejectError("not_json", "no JSON that can be read exactly")
 
 
-def _named(error: json.JSONDecodeError, text: str) -> RejectError:
+def _named(error: json.JSONDecodeError) -> RejectError:
     where = f"{error.msg} at character {error.pos + 1}"
     if error.msg.startswith("Extra data"):
         return RejectError("trailing_data", where)
     if error.msg.startswith("Invalid control character"):
         return RejectError("control_character", where)
+    text = error.doc
     at_end = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
     started = text[:1] in '{["'
     return RejectError("truncated" if at_end and started else "not_json", where)

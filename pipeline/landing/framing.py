@@ -53,14 +53,47 @@ class _Window:
         self.line += self.data.count(b"\n", self.counted, position)
         self.counted = position
 
-    def element(self, start: int, end: int) -> Element | None:
+    def elements(self, start: int, end: int) -> list[Element]:
+        """Return what stands between two marks: one element, or none where it is blank."""
         raw = self.data[start:end]
         body = raw.strip()
         if not body:
-            return None
+            return []
         lead = start + len(raw) - len(raw.lstrip())
         self._count_to(lead)
-        return Element(body, self.line, self.base + lead)
+        return [Element(body, self.line, self.base + lead)]
+
+
+class _Place:
+    """Where the scan is: how many brackets are open, and where the wanted array's elements begin."""
+
+    def __init__(self, member: str | None) -> None:
+        self._wanted = None if member is None else b'"%b"' % member.encode()
+        self._key = b""  # the last string at depth 1: the name of the member whose value comes next
+        self.depth = 0
+        self.inside: int | None = None  # the depth of the wanted array's elements, once it is open
+
+    def string(self, text: bytes) -> None:
+        if self.depth == 1 and self.inside is None:
+            self._key = text
+
+    def opened(self, mark: bytes) -> bool:
+        """Count an opening bracket; tell whether it opens the wanted array."""
+        wanted = (
+            self.depth == 0
+            if self._wanted is None
+            else (self.depth, self._key) == (1, self._wanted)
+        )
+        self.depth += 1
+        if mark == b"[" and self.inside is None and wanted:
+            self.inside = self.depth
+            return True
+        return False
+
+    def closed(self) -> bool:
+        """Count a closing bracket; tell whether it closes the wanted array."""
+        self.depth -= 1
+        return self.inside is not None and self.depth < self.inside
 
 
 def elements_of(file: BinaryIO, member: str | None = None) -> Iterator[Element]:
@@ -70,49 +103,30 @@ def elements_of(file: BinaryIO, member: str | None = None) -> Iterator[Element]:
     will say so. Memory: one block, or one element if that is larger.
     """
     window = _Window(file)
-    depth = 0  # brackets open
-    inside: int | None = None  # the depth of the wanted array's elements, once it is open
-    start = 0  # where the current element begins in the window
-    position = 0
-    key = b""  # the last string at depth 1: the name of the member whose value comes next
-    wanted = None if member is None else b'"%b"' % member.encode()
-    while True:
-        token = _next(window, position)
-        if token is None:
-            break
+    place = _Place(member)
+    start = position = 0  # where the current element begins, and how far the scan is
+    while (token := _next(window, position)) is not None:
         text = token.group()
-        position = token.end()
-        mark = text[:1]
+        mark, position = text[:1], token.end()
+        element = None
         if mark == b'"':
-            if depth == 1 and inside is None:
-                key = text
-            continue
-        if mark in b"[{":
-            opens = mark == b"[" and inside is None
-            if opens and (depth == 0 if wanted is None else depth == 1 and key == wanted):
-                inside, start = depth + 1, position
-            depth += 1
+            place.string(text)
+        elif mark in b"[{":
+            start = position if place.opened(mark) else start
         elif mark in b"]}":
-            depth -= 1
-            if inside is not None and depth < inside:
-                last = window.element(start, token.start())
-                if last is not None:
-                    yield last
+            if place.closed():
+                yield from window.elements(start, token.start())
                 return
-        elif mark == b"," and depth == inside:
-            element = window.element(start, token.start())
-            if element is not None:
-                yield element
+        elif mark == b"," and place.depth == place.inside:
+            element = window.elements(start, token.start())
             start = position
-        done = position if inside is None else start
+        yield from element or ()
+        done = position if place.inside is None else start
         if done > BLOCK:
             window.drop(done)
-            position -= done
-            start = 0
-    if inside is not None:
-        rest = window.element(start, len(window.data))
-        if rest is not None:
-            yield rest
+            position, start = position - done, 0
+    if place.inside is not None:
+        yield from window.elements(start, len(window.data))
 
 
 def _next(window: _Window, position: int) -> re.Match[bytes] | None:

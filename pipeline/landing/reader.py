@@ -126,9 +126,9 @@ def _is_whole(line: bytes) -> bool:
 
 
 def look(text: bytes, name: str = "", *, whole: bool = True) -> Head:
-    """Tell framing and first records from a file's first bytes.
+    r"""Tell framing and first records from a file's first bytes.
 
-    >>> look(b'{"a": 1}\\n{"a": 2}').framing
+    >>> look(b'{"a": 1}\n{"a": 2}').framing
     'lines'
     >>> look(b'[{"a": 1}, {"b": [').first
     {'a': 1}
@@ -184,7 +184,8 @@ def expand(named: Sequence[str]) -> list[Source]:
         elif path.exists():
             files = [path]
         elif glob.has_magic(text):
-            files = [Path(match) for match in sorted(glob.glob(text, recursive=True))]
+            matches = glob.glob(text, recursive=True)  # noqa: PTH207 - the pattern may be absolute
+            files = [Path(match) for match in sorted(matches)]
             files = [file for file in files if file.is_file()]
             if not files:
                 raise SourceNotFoundError(f"{text}: the pattern matches no file")

@@ -1,0 +1,1 @@
+"""The metrics: what every number means, as expressions over counts."""

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from pipeline.metrics.metric import Metric
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from pipeline.metrics.metric import Metric
 
 TURNS = "_turns"
 

@@ -21,8 +21,8 @@ Marker = Literal[
 Pair = tuple[int, int]
 """An expected call and an actual one, by number."""
 
-MORE = 1 << 32
-"""One more pair outweighs any difference between pairs."""
+MORE, REQUIRED = 1 << 48, 1 << 32
+"""One more pair outweighs all else; then a pair with a required call any difference of pairs."""
 
 
 class Aligned(NamedTuple):
@@ -64,10 +64,7 @@ def align(calls: Calls, distance: Callable[[int, int], int]) -> list[Aligned]:
 def subsequence(calls: Calls) -> list[Pair]:
     """Return the longest common subsequence that has most required calls."""
 
-    def worth(i: int, _: int) -> int:
-        return MORE + 1 - (calls.optional >> i & 1)
-
-    return chain(calls.n_expected, calls.equal, calls.order, worth)
+    return chain(calls.n_expected, calls.equal, calls.order, lambda i, _: _worth(calls, i))
 
 
 def settled(
@@ -190,10 +187,14 @@ def _facing(
             calls.n_expected,
             masks,
             inside,
-            lambda i, j: MORE - distance(i, j),
+            lambda i, j: _worth(calls, i) - distance(i, j),
         )
         found += near
     return found
+
+
+def _worth(calls: Calls, i: int) -> int:
+    return MORE if calls.optional >> i & 1 else MORE + REQUIRED
 
 
 def _between(low: int, high: int) -> int:

@@ -34,14 +34,17 @@ def calls_of(unit: Unit, level: str = "") -> Calls:
 def counted(metric: Metric, unit: Unit, distance: Callable[[int, int], int]) -> list[Counted]:
     """Return every call of a unit, paired as the metric pairs them."""
     name, level = basis(metric)
-    calls = calls_of(unit, level)
+    calls, kept = calls_of(unit, level), unit.levels[level].kept
     looked_at = set(range(len(unit.expected)))
     if name.startswith("set_") and unit.levels[level].counts["n_common"] is not None:
         calls, looked_at, held = _distinct(unit, calls, level)
     elif name == "call_accuracy_position":
-        held = _by_position(calls_of(unit, NAMES))
+        held = _by_position(calls._replace(equal=calls.named), unit.in_place)
+    elif name == "call_accuracy":
+        held = _creditable(calls)
+        calls = calls._replace(equal=_masks(held, len(calls.equal)))
     else:
-        held = _HELD.get(name, _matched)(calls)
+        held = _HELD.get(name, _matched)(calls, kept)
     rows = settled(calls, held, distance, across=True)
     return [
         _with_credit(name, calls, row, held)
@@ -62,31 +65,53 @@ def _with_credit(name: str, calls: Calls, row: Aligned, held: list[Pair]) -> Cou
     return Counted(row, 1.0 if is_held else half)
 
 
-def _matched(calls: Calls) -> list[Pair]:
+def _matched(calls: Calls, _kept: list[int]) -> list[Pair]:
     """Return a maximum matching."""
     return list(assign(calls.equal, calls.n_expected, calls.optional).items())
 
 
-def _kept(calls: Calls) -> list[int]:
-    """Return the expected calls that ordered metrics keep: all but the optional ones left out."""
-    met = {i for i, _ in subsequence(calls)} if calls.optional else set()
-    return [i for i in range(calls.n_expected) if not calls.optional >> i & 1 or i in met]
+def _creditable(calls: Calls) -> list[Pair]:
+    """Return full matches with the optional calls that stay once every call is paired by name.
+
+    Required calls of a tool come first; its optional ones stay while it was called more often.
+    """
+    room = {
+        places: calls.named.count(places) - (places & ~calls.optional).bit_count()
+        for places in set(calls.named)
+    }
+    found: list[Pair] = []
+    for i, j in _matched(calls, []):
+        if calls.optional >> i & 1:
+            room[calls.named[j]] -= 1
+            if room[calls.named[j]] < 0:
+                continue
+        found.append((i, j))
+    return found
 
 
-def _by_position(calls: Calls) -> list[Pair]:
-    facing = zip(_kept(calls), calls.order, strict=False)
-    return [(i, j) for i, j in facing if calls.equal[j] >> i & 1]
+def _masks(pairs: list[Pair], n_calls: int) -> list[int]:
+    masks = [0] * n_calls
+    for i, j in pairs:
+        masks[j] |= 1 << i
+    return masks
 
 
-def _prefix(calls: Calls) -> list[Pair]:
-    facing = list(zip(_kept(calls), calls.order, strict=False))
+def _longest(calls: Calls, _kept: list[int]) -> list[Pair]:
+    return subsequence(calls)
+
+
+def _by_position(calls: Calls, kept: list[int]) -> list[Pair]:
+    return [(i, j) for i, j in zip(kept, calls.order, strict=False) if calls.equal[j] >> i & 1]
+
+
+def _prefix(calls: Calls, kept: list[int]) -> list[Pair]:
+    facing = list(zip(kept, calls.order, strict=False))
     hits = [calls.equal[j] >> i & 1 for i, j in facing]
     return facing[: [*hits, 0].index(0)]
 
 
-def _walked(calls: Calls) -> list[Pair]:
+def _walked(calls: Calls, kept: list[int]) -> list[Pair]:
     """Return the pairs of the greedy walk: each call that equals the next expected one moves on."""
-    kept = _kept(calls)
     found: list[Pair] = []
     for j in calls.order:
         if len(found) < len(kept) and calls.equal[j] >> kept[len(found)] & 1:
@@ -96,7 +121,7 @@ def _walked(calls: Calls) -> list[Pair]:
 
 def _distinct(unit: Unit, calls: Calls, level: str) -> tuple[Calls, set[int], list[Pair]]:
     """Return the first call of each key on either side, and the pairs of equal keys."""
-    met = {i for i, _ in _matched(calls)}
+    met = {i for i, _ in _matched(calls, [])}
     of_e: dict[int | None, int] = {}
     for i, call in enumerate(unit.expected):
         if i in met or not call.wanted.optional:
@@ -114,12 +139,12 @@ def _distinct(unit: Unit, calls: Calls, level: str) -> tuple[Calls, set[int], li
     return only, set(of_e.values()), held
 
 
-_HELD: dict[str, Callable[[Calls], list[Pair]]] = {
+_HELD: dict[str, Callable[[Calls, list[int]], list[Pair]]] = {
     "exact_match": _by_position,
     "position_match": _by_position,
     "prefix_match": _prefix,
     "in_order": _walked,
     "in_order_match": _walked,
-    "lcs": subsequence,
-    "lcs_f1": subsequence,
+    "lcs": _longest,
+    "lcs_f1": _longest,
 }

@@ -12,6 +12,7 @@ import polars as pl
 
 from pipeline.current import policy_of
 from pipeline.errors import InputError
+from pipeline.landed import opened
 from pipeline.metrics.registry import chosen, get
 from pipeline.report.call_rows import CALL, CREDITED, Row, Types, aligned, credited
 from pipeline.report.differences import Differences
@@ -19,7 +20,6 @@ from pipeline.report.explain import Explanation, compares_calls, explain
 from pipeline.report.sides import Sides, sides
 from pipeline.tables.result import Result
 from pipeline.timeline import name, timelines
-from pipeline.workbench import opened
 
 if TYPE_CHECKING:
     import os

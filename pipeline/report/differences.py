@@ -97,11 +97,16 @@ class Differences:
                 yield from self._below(
                     tool, place.key(name), e.get(name, _ABSENT), a.get(name, _ABSENT)
                 )
-        elif isinstance(e, list) and isinstance(a, list) and len(e) == len(a):
+        elif self._in_step(tool, place, e, a):
             for index, (of_e, of_a) in enumerate(zip(e, a, strict=True)):
                 yield from self._below(tool, place.element(index), of_e, of_a)
         else:
             yield self._told(tool, place, "changed", e, a)
+
+    def _in_step(self, tool: str, place: _Place, e: Any, a: Any) -> bool:
+        """Tell whether two lists compare element by element."""
+        lists = isinstance(e, list) and isinstance(a, list) and len(e) == len(a)
+        return lists and "unordered" not in applying(self._match, tool, ".".join(place.keys))
 
     def _told(
         self,
@@ -111,7 +116,7 @@ class Differences:
         e: Any,
         a: Any,
     ) -> Difference:
-        applied = applying(self._match, tool, ".".join(place.keys))
+        applied = applying(self._match, tool, ".".join(place.keys)).values()
         name = place.keys[-1]
         return Difference(
             redact(place.shown), what, _told_value(name, e), _told_value(name, a), list(applied)

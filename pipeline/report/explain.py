@@ -27,6 +27,10 @@ SYMBOLS = {
     "walked": ("matched",),
     "lcs_length": ("LCS",),
     "tp": ("tp", "full matches"),
+    "credited": ("tp", "full matches"),
+    "full_in_place": ("full matches",),
+    "named_in_place": ("matches by name",),
+    "n_in_place": ("n",),
     "n_common": ("|E ∩ A|",),
     "n_distinct_expected": ("|E|",),
     "n_distinct": ("|A|",),
@@ -45,7 +49,15 @@ SYMBOLS = {
 _BY_NAME = {"tp": ("tp_names", "matches by name"), "position_hits": ("matches by name",)}
 """The same for counts by names in a metric that has both."""
 
-UNION = "|E ∪ A|"  # noqa: RUF001 - the sign of the formula
+_INSTEAD = {
+    "credited": "tp",
+    "full_in_place": "position_hits",
+    "named_in_place": "position_hits_names",
+    "n_in_place": "n_ordered_names",
+}
+"""Counts that take another's place where they are known."""
+
+UNION = "|E ∪ A|"
 
 _OVER_NOTHING = re.compile(r"/ (?:0\b|max\(0, 0\)|\(0 \+ 0\)|\(2·max\(0, 0\)\))")
 
@@ -123,8 +135,7 @@ def _part(metric: Metric, unit: Unit) -> Part:
         counted |= {f"{count}{name}": value for count, value in at.counts.items()}
     frame = pl.DataFrame([counted], schema=dict.fromkeys(counted, pl.Int64))
     value = frame.select(metric.value).item()
-    roots = dict.fromkeys(metric.value.meta.root_names())
-    counts = [_count(root, counted[root], level) for root in roots]
+    counts = [_count(root, counted[root], level) for root in _roots(metric, counted)]
     symbols = _symbols(counts)
     symbols["in_order"] = _text(frame.select(get(f"in_order{level}").value).item())
     symbols["every position matches"] = f"{symbols.get('matching positions')} positions match"
@@ -133,6 +144,15 @@ def _part(metric: Metric, unit: Unit) -> Part:
         union = sum(filter(None, either)) - (counted[f"n_common{level}"] or 0)
         symbols[UNION] = _text(union)
     return Part(unit.turn, value, _calculation(metric.formula, symbols, value), counts)
+
+
+def _roots(metric: Metric, counted: dict[str, int | None]) -> list[str]:
+    """Return the counts that a metric is made from."""
+    roots = dict.fromkeys(metric.value.meta.root_names())
+    unused = {
+        old if counted[new] is not None else new for new, old in _INSTEAD.items() if new in roots
+    }
+    return [root for root in roots if root not in unused]
 
 
 def _count(root: str, value: float | None, level: str = "") -> Count:

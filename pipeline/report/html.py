@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from pipeline.current import current, policy_of
 from pipeline.landed import opened
 from pipeline.metrics import registry
@@ -32,6 +30,8 @@ from pipeline.tables.percentiles import percentiles
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
+
+    import polars as pl
 
     from pipeline.lake import Lake
     from pipeline.metrics.metric import Metric

@@ -64,14 +64,19 @@ def read(rules: Rules, tool: str, side: Arguments) -> dict[str, Any]:
     return rules.rewrite(tool, by_value((side.text or "{}").encode()))
 
 
-def applying(match: Match, tool: str, path: str) -> Iterator[str]:
-    """Name the rules that apply to an argument: the first of each kind."""
-    for kind in KINDS:
-        for number, rule in enumerate(match.rule, 1):
-            fits = fnmatchcase(tool, rule.tool) and fnmatchcase(path, rule.arg)
-            if rule_of_kind(rule, kind) and fits:
-                yield _rule_name(number, rule, kind)
-                break
+def applying(match: Match, tool: str, path: str) -> dict[str, str]:
+    """Return the rules that apply to an argument by their kind: the first of each.
+
+    >>> applying(Match(rule=[Rule(tool="f*", arg="a", strip=True, tolerance=1)]), "find", "a")
+    {'strip': 'strip (match.rule 1)', 'tolerance': 'tolerance 1 (match.rule 1)'}
+    """
+    found: dict[str, str] = {}
+    for number, rule in enumerate(match.rule, 1):
+        if fnmatchcase(tool, rule.tool) and fnmatchcase(path, rule.arg):
+            for kind in KINDS:
+                if rule_of_kind(rule, kind):
+                    found.setdefault(kind, _rule_name(number, rule, kind))
+    return {kind: found[kind] for kind in KINDS if kind in found}
 
 
 def _rule_name(number: int, rule: Rule, kind: str) -> str:

@@ -16,7 +16,7 @@ from pipeline.metrics.metric import LEVELS, NAMES
 from pipeline.report.reasons import Arguments
 from pipeline.scoring import keys, references, score_batch, special
 from pipeline.scoring.batch import _only_actors, with_references
-from pipeline.scoring.sequences import _reordered
+from pipeline.scoring.sequences import on_best_subsequence, reordered
 from pipeline.scoring.special import Made, Wanted
 from pipeline.scoring.units import Units, part, units
 
@@ -58,6 +58,8 @@ class Level(NamedTuple):
     """For each actual call the expected ones it matches, as bits."""
     order: Sequence[int]
     """The actual calls in the order that ordered metrics see."""
+    kept: list[int]
+    """The expected calls that ordered metrics see: all but the optional ones left out."""
     counts: Counts
     """What scoring counts."""
 
@@ -69,13 +71,15 @@ class Unit(NamedTuple):
     expected: list[ExpectedCall]
     actual: list[ActualCall]
     levels: dict[str, Level]
+    in_place: list[int]
+    """The expected calls that are paired by position for half credit: by names, full ones first."""
     hidden: bool
     """Is a call not captured that the reference gives with arguments?"""
 
     @property
     def optional(self) -> int:
         """Return the calls that may be left out, as bits."""
-        return sum(1 << i for i, call in enumerate(self.expected) if call.wanted.optional)
+        return _optional(self.expected)
 
 
 class Sides(NamedTuple):
@@ -135,7 +139,10 @@ def _compared(
     every = units(runs, keyed.steps, expected, policy)
     whole = part(every, every.frame["reference_id"] == reference_id)
     only_names = match.args == "names" and not match.tools
-    fits = {"": special.by_name if only_names else special.by_arguments(keyed.lexicon), NAMES: special.by_name}
+    fits = {
+        "": special.by_name if only_names else special.by_arguments(keyed.lexicon),
+        NAMES: special.by_name,
+    }
     key = {"": "name_key" if only_names else "key", NAMES: "name_key"}
     counts = {level: _counts(whole, expected, key[level], fits[level], policy) for level in LEVELS}
     texts = keyed.steps.filter(kind="tool_call").select("step_index", "tool_name", "tool_args")
@@ -159,9 +166,7 @@ def _as_file(steps: pl.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-def _counts(
-    whole: Units, expected: Expected, key: str, fits: Fits, policy: Policy
-) -> list[Counts]:
+def _counts(whole: Units, expected: Expected, key: str, fits: Fits, policy: Policy) -> list[Counts]:
     """Return what scoring counts at one level, per unit."""
     free = policy.match.parallel == "unordered"
     found = special.counts(whole, expected.calls, key, fits, free_in_response=free)
@@ -192,11 +197,40 @@ def _unit(
 ) -> Unit:
     actual = [_actual(row) for row in made.to_dicts()]
     responses = _responses(made["response_index"].to_list()) if free else None
-    levels = {}
-    for level, (fits, counts) in counted.items():
-        masks = [_mask(expected, call.made, fits) for call in actual]
-        levels[level] = Level(masks, _reordered(masks, responses), counts)
-    return Unit(turn, expected, actual, levels, _hidden(expected, actual))
+    levels = {
+        level: _level(
+            expected, [_mask(expected, call.made, fits) for call in actual], responses, counts
+        )
+        for level, (fits, counts) in counted.items()
+    }
+    in_place = _kept(expected, levels[NAMES].masks, levels[""].order, levels[""].masks)
+    return Unit(turn, expected, actual, levels, in_place, _hidden(expected, actual))
+
+
+def _level(
+    expected: list[ExpectedCall], masks: list[int], responses: list[int] | None, counts: Counts
+) -> Level:
+    order = reordered(masks, responses, _optional(expected))
+    return Level(masks, order, _kept(expected, masks, order), counts)
+
+
+def _kept(
+    expected: list[ExpectedCall],
+    masks: list[int],
+    order: Sequence[int],
+    preferred: Sequence[int] = (),
+) -> list[int]:
+    """Return the expected calls without the optional ones that are off the best subsequence."""
+    n, optional = len(expected), _optional(expected)
+    if not optional:
+        return list(range(n))
+    rather = [preferred[j] for j in order] if preferred else ()
+    met = on_best_subsequence([masks[j] for j in order], n, optional, rather)
+    return [i for i in range(n) if not optional >> i & 1 or i in met]
+
+
+def _optional(expected: list[ExpectedCall]) -> int:
+    return sum(1 << i for i, call in enumerate(expected) if call.wanted.optional)
 
 
 def _mask(expected: list[ExpectedCall], made: Made, fits: Fits) -> int:

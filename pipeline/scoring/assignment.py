@@ -21,9 +21,10 @@ def assign(masks: Sequence[int], n_expected: int, optional: int = 0) -> dict[int
     """
     takers = [0] * n_expected  # bit j of takers[i]: call j may take position i
     for call, mask in enumerate(masks):
-        while mask:
-            bit = mask & -mask
-            mask ^= bit
+        left = mask
+        while left:
+            bit = left & -left
+            left ^= bit
             takers[bit.bit_length() - 1] |= 1 << call
     call_of: dict[int, int] = {}
     place_of: dict[int, int] = {}

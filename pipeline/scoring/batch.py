@@ -9,7 +9,16 @@ import polars as pl
 from pipeline.current import scores_schema
 from pipeline.metrics.metric import NAMES
 from pipeline.metrics.registry import metrics
-from pipeline.scoring import keys, overall, paths, references, response, schemas, user_metrics, verdicts
+from pipeline.scoring import (
+    keys,
+    overall,
+    paths,
+    references,
+    response,
+    schemas,
+    user_metrics,
+    verdicts,
+)
 from pipeline.scoring.compare import FAMILIES, compare
 
 if TYPE_CHECKING:
@@ -35,20 +44,30 @@ class Scored(NamedTuple):
 
 def step_columns(policy: Policy) -> list[str]:
     """Return the step columns that scoring under this policy reads, and no other."""
-    asked = {"response_index": policy.match.parallel == "unordered", "actor": bool(policy.match.actors)}
-    return sorted({*paths.step_columns(policy), *(name for name, wanted in asked.items() if wanted)})
+    asked = {
+        "response_index": policy.match.parallel == "unordered",
+        "actor": bool(policy.match.actors),
+    }
+    return sorted(
+        {*paths.step_columns(policy), *(name for name, wanted in asked.items() if wanted)}
+    )
 
 
 def score_batch(lake: Lake, batch: Folder, tasks: pl.DataFrame, policy: Policy) -> Scored:
     """Score the runs of a batch; `tasks` are the task rows in force."""
     tools = schemas.in_force(lake, tasks)
-    runs = pl.read_parquet(batch.file("runs"), columns=sorted({*RUN_COLUMNS, *verdicts.run_columns(tasks, policy)}))
+    runs = pl.read_parquet(
+        batch.file("runs"), columns=sorted({*RUN_COLUMNS, *verdicts.run_columns(tasks, policy)})
+    )
     steps = pl.read_parquet(
-        batch.file("steps"), columns=sorted({*step_columns(policy), *verdicts.step_columns(tools, policy)})
+        batch.file("steps"),
+        columns=sorted({*step_columns(policy), *verdicts.step_columns(tools, policy)}),
     )
     runs = with_references(runs, tasks)
     steps = _only_actors(steps, policy)
-    told = references.read(lake, runs["reference_set"].drop_nulls(), texts=keys.needs_text(policy.match))
+    told = references.read(
+        lake, runs["reference_set"].drop_nulls(), texts=keys.needs_text(policy.match)
+    )
     keyed = keys.apply(policy.match, steps, told, batch.file("steps"))
     expected = references.arrange(keyed.references, by_turn=policy.match.unit == "turn")
     compared = compare(runs, keyed.steps, expected, keyed.lexicon, policy)
@@ -67,9 +86,15 @@ def score_batch(lake: Lake, batch: Folder, tasks: pl.DataFrame, policy: Policy) 
 def with_references(runs: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
     """Give every run its reference set, its own or else its task's, and what the task says of steps."""
     told = tasks.select(
-        "suite", "task_id", pl.col("reference_set").alias("of_task"), "min_steps", "reference_complete"
+        "suite",
+        "task_id",
+        pl.col("reference_set").alias("of_task"),
+        "min_steps",
+        "reference_complete",
     )
-    joined = runs.join(told, on=["suite", "task_id"], how="left", nulls_equal=True, maintain_order="left")
+    joined = runs.join(
+        told, on=["suite", "task_id"], how="left", nulls_equal=True, maintain_order="left"
+    )
     own = pl.coalesce("reference_set", pl.when(pl.col("task_id").is_not_null()).then("of_task"))
     return joined.with_columns(own.alias("reference_set")).drop("of_task")
 
@@ -78,7 +103,9 @@ def _only_actors(steps: pl.DataFrame, policy: Policy) -> pl.DataFrame:
     """Let calls of others than the policy's actors count as messages: seen, but no decision."""
     if not policy.match.actors:
         return steps
-    others = (pl.col("kind") == "tool_call") & ~pl.col("actor").fill_null("agent").is_in(policy.match.actors)
+    others = (pl.col("kind") == "tool_call") & ~pl.col("actor").fill_null("agent").is_in(
+        policy.match.actors
+    )
     told = pl.lit("message", dtype=steps["kind"].dtype)
     return steps.with_columns(pl.when(others).then(told).otherwise("kind").alias("kind"))
 

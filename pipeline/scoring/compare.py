@@ -94,7 +94,9 @@ def _level(
     both = pl.concat([frame.filter(~needs), found.select(frame.columns)]).sort("pair")
     rows = pl.int_range(whole.calls.height, eager=True).filter(needs.gather(whole.calls["pair"]))
     moved = scattered(rows, found["places"].explode(empty_as_null=False), whole.calls.height)
-    kept = pl.DataFrame({"special": needs.gather(whole.calls["pair"]), "new": moved, "old": plain.places})
+    kept = pl.DataFrame(
+        {"special": needs.gather(whole.calls["pair"]), "new": moved, "old": plain.places}
+    )
     return Counted(both, kept.select(pl.when("special").then("new").otherwise("old")).to_series())
 
 
@@ -160,7 +162,9 @@ def _places(
         chosen.select("run", "reference_id"), on=["run", "reference_id"], how="semi"
     )
     first = whole.frame["first"].gather(whole.calls["pair"])
-    met = pl.DataFrame({"pair": whole.calls["pair"], "call": whole.calls["call"], "at": first + places})
+    met = pl.DataFrame(
+        {"pair": whole.calls["pair"], "call": whole.calls["call"], "at": first + places}
+    )
     met = met.drop_nulls("at").join(kept.select("pair"), on="pair", how="semi")
     n_calls = int((steps["kind"] == "tool_call").sum())
     return scattered(met["call"], expected.calls["origin"].gather(met["at"]), n_calls)

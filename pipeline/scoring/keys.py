@@ -35,7 +35,10 @@ class Keyed(NamedTuple):
 
 def needs_text(match: Match) -> bool:
     """Tell whether the policy asks for more than the keys made at landing."""
-    return bool(match.rule or match.tools or match.compare_args) or match.args not in ("exact", "names")
+    return bool(match.rule or match.tools or match.compare_args) or match.args not in (
+        "exact",
+        "names",
+    )
 
 
 def apply(match: Match, steps: pl.DataFrame, references: pl.DataFrame, source: Path) -> Keyed:
@@ -60,7 +63,9 @@ def apply(match: Match, steps: pl.DataFrame, references: pl.DataFrame, source: P
         with_list = references.filter(pl.col("compare_args").is_not_null())["tool_name"]
         touched = sorted({*touched, *with_list.unique().to_list()})
     found = pl.concat([_distinct_actual(source, touched), _distinct_expected(references, touched)])
-    lexicon, new_keys = _rewritten(found.unique("call_key", keep="first", maintain_order=True), rules)
+    lexicon, new_keys = _rewritten(
+        found.unique("call_key", keep="first", maintain_order=True), rules
+    )
     by_name = pl.Series([k for t, k in tools.items() if rules.mode(t) == "names"], dtype=pl.UInt64)
     relations = pl.Series([k for t, k in tools.items() if rules.is_relation(t)], dtype=pl.UInt64)
     special = (pl.col("args_status") == "any") | pl.col("name_key").is_in(relations.implode())
@@ -76,9 +81,18 @@ def apply(match: Match, steps: pl.DataFrame, references: pl.DataFrame, source: P
 
 
 def _tools(source: Path, references: pl.DataFrame) -> dict[str, int]:
-    actual = pl.scan_parquet(source).filter(pl.col("kind") == "tool_call").select("tool_name", "name_key")
+    actual = (
+        pl.scan_parquet(source)
+        .filter(pl.col("kind") == "tool_call")
+        .select("tool_name", "name_key")
+    )
     expected = references.select("tool_name", "name_key").drop_nulls()
-    both = pl.concat([actual.unique().collect(), expected.unique()]).unique().drop_nulls().sort("tool_name")
+    both = (
+        pl.concat([actual.unique().collect(), expected.unique()])
+        .unique()
+        .drop_nulls()
+        .sort("tool_name")
+    )
     return dict(zip(both["tool_name"].to_list(), both["name_key"].to_list(), strict=True))
 
 

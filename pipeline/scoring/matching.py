@@ -40,8 +40,10 @@ def counts(pairs: Units, expected: pl.DataFrame, key: str) -> Counted:
     n_pairs = pairs.frame.height
     hits, prefix = _by_position(pairs, expected[key], key)
     slots, slot_places = _slots(expected, key)
-    matched = pairs.calls.select("pair", "ref", "ordinal", key).with_row_index("row").join(
-        slots, on=["ref", key], maintain_order="left"
+    matched = (
+        pairs.calls.select("pair", "ref", "ordinal", key)
+        .with_row_index("row")
+        .join(slots, on=["ref", key], maintain_order="left")
     )
     wanted = expected.select("ref", key).join(
         slots, on=["ref", key], how="left", maintain_order="left", nulls_equal=True
@@ -89,7 +91,11 @@ def _slots(expected: pl.DataFrame, key: str) -> tuple[pl.DataFrame, pl.Series]:
     slots = (
         expected.select("ref", key, "position")
         .group_by("ref", key, maintain_order=True)
-        .agg(pl.len().cast(pl.Int64).alias("times"), pl.col("position").alias("places"), bit.sum().alias("bits"))
+        .agg(
+            pl.len().cast(pl.Int64).alias("times"),
+            pl.col("position").alias("places"),
+            bit.sum().alias("bits"),
+        )
         .with_columns(
             pl.int_range(pl.len(), dtype=WIDE).over("ref").alias("slot"),
             (pl.col("times").cum_sum() - pl.col("times")).alias("begin"),
@@ -100,7 +106,9 @@ def _slots(expected: pl.DataFrame, key: str) -> tuple[pl.DataFrame, pl.Series]:
 
 def _ranked(matched: pl.DataFrame) -> pl.DataFrame:
     """Sort the matched calls by (pair, slot, ordinal) and rank each among its equals."""
-    packed = (pl.col("pair").cast(WIDE) * ORDINAL + pl.col("slot")) * ORDINAL + pl.col("ordinal").cast(WIDE)
+    packed = (pl.col("pair").cast(WIDE) * ORDINAL + pl.col("slot")) * ORDINAL + pl.col(
+        "ordinal"
+    ).cast(WIDE)
     told = matched.select(packed.alias("packed"), "times", "begin", "row").sort("packed")
     group = pl.col("packed") // ORDINAL
     at = pl.int_range(pl.len(), dtype=pl.Int64)
@@ -111,14 +119,14 @@ def _ranked(matched: pl.DataFrame) -> pl.DataFrame:
 
 
 def _check_room(pairs: Units) -> None:
-    longest = max(pairs.frame["n_calls"].max() or 0, pairs.frame["n_expected"].max() or 0)  # type: ignore[type-var]  # both are integer columns
-    if int(longest) >= ORDINAL - 1:  # type: ignore[call-overload]  # an integer column's maximum
-        raise InputError(f"a run or reference has {longest} calls; at most {ORDINAL - 2} can be scored")
+    most = pairs.frame.select(pl.max_horizontal(pl.col("n_calls", "n_expected").max())).item() or 0
+    if most >= ORDINAL - 1:
+        raise InputError(
+            f"a run or reference has {most} calls; at most {ORDINAL - 2} can be scored"
+        )
 
 
-def _by_position(
-    pairs: Units, expected_keys: pl.Series, key: str
-) -> tuple[pl.Series, pl.Series]:
+def _by_position(pairs: Units, expected_keys: pl.Series, key: str) -> tuple[pl.Series, pl.Series]:
     """Count positions where both keys are equal, and those before the first that are not."""
     frame, calls = pairs.frame, pairs.calls
     n_calls = frame["n_calls"]
@@ -142,7 +150,8 @@ def _by_position(
     if breaks.height:
         place = found["at"].clip(upper_bound=breaks.height - 1)
         found = found.with_columns(
-            breaks["pair"].gather(place).alias("owner"), breaks["ordinal"].gather(place).alias("stop")
+            breaks["pair"].gather(place).alias("owner"),
+            breaks["ordinal"].gather(place).alias("stop"),
         )
         broken = (pl.col("at") < breaks.height) & (pl.col("owner") == pl.col("pair"))
         prefix = found.select(pl.when(broken).then("stop").otherwise("m")).to_series()
@@ -153,6 +162,6 @@ def _by_position(
 
 def _occurrences(ordered: pl.Series, n_pairs: int) -> pl.Series:
     """Count how often each number below `n_pairs` occurs in a sorted column."""
-    each = pl.int_range(n_pairs, dtype=ordered.dtype, eager=True)
+    each = pl.int_range(n_pairs, eager=True).cast(ordered.dtype)
     upto = ordered.search_sorted(each, side="right").cast(pl.Int64)
     return upto - ordered.search_sorted(each, side="left").cast(pl.Int64)

@@ -12,7 +12,16 @@ from pipeline.scoring.segments import starts
 if TYPE_CHECKING:
     from pipeline.lake import Lake
 
-KEYS = ("reference_set", "reference_id", "position", "turn_index", "call_key", "name_key", "args_status", "optional")
+KEYS = (
+    "reference_set",
+    "reference_id",
+    "position",
+    "turn_index",
+    "call_key",
+    "name_key",
+    "args_status",
+    "optional",
+)
 TEXTS = ("tool_name", "tool_args", "compare_args")
 
 
@@ -74,6 +83,8 @@ def arrange(rows: pl.DataFrame, *, by_turn: bool) -> Expected:
     empty = pl.DataFrame({"n_expected": [0], "relation": [False], "optional": [False]})
     refs = pl.concat([refs, empty], how="diagonal_relaxed").with_row_index("ref")
     refs = refs.with_columns(starts(refs["n_expected"]).alias("first"))
-    calls = real.rename({"position": "origin"}).join(refs.select("ref", *ends), on=ends, maintain_order="left")
+    calls = real.rename({"position": "origin"}).join(
+        refs.select("ref", *ends), on=ends, maintain_order="left"
+    )
     place = pl.int_range(calls.height, eager=True) - refs["first"].gather(calls["ref"])
     return Expected(alternatives, refs, calls.with_columns(place.cast(pl.Int64).alias("position")))

@@ -30,7 +30,11 @@ LONGEST_NUMBER = 4300
 
 
 def _number(value: Any, _rule: Rule) -> Any:
-    if not isinstance(value, str) or len(value) > LONGEST_NUMBER or not PLAIN_DECIMAL.fullmatch(value):
+    if (
+        not isinstance(value, str)
+        or len(value) > LONGEST_NUMBER
+        or not PLAIN_DECIMAL.fullmatch(value)
+    ):
         return value
     number = float(value) if "." in value else int(value)
     return number if isinstance(number, int) or isfinite(number) else value
@@ -149,7 +153,11 @@ class Rules:
         return fixed
 
     def fits(
-        self, tool: str, expected: dict[str, Any], actual: dict[str, Any], compared: Sequence[str] | None
+        self,
+        tool: str,
+        expected: dict[str, Any],
+        actual: dict[str, Any],
+        compared: Sequence[str] | None,
     ) -> bool:
         """Tell whether rewritten actual arguments fit rewritten expected ones.
 
@@ -181,7 +189,9 @@ class Rules:
 
     def _items_fit(self, tool: str, path: str, expected: list[Any], actual: list[Any]) -> bool:
         if not _first(self._of_tool(tool, "unordered"), path):
-            return all(self._value_fits(tool, path, e, a) for e, a in zip(expected, actual, strict=True))
+            return all(
+                self._value_fits(tool, path, e, a) for e, a in zip(expected, actual, strict=True)
+            )
         masks = [
             sum(1 << i for i, e in enumerate(expected) if self._value_fits(tool, path, e, a))
             for a in actual
@@ -230,16 +240,24 @@ def _with_default(value: dict[str, Any], path: Sequence[str], default: Any) -> d
     key, *rest = path
     if rest:
         inner = value.get(key)
-        return {**value, key: _with_default(inner, rest, default)} if isinstance(inner, dict) else value
+        return (
+            {**value, key: _with_default(inner, rest, default)}
+            if isinstance(inner, dict)
+            else value
+        )
     return value if key in value else {**value, key: default}
 
 
-def _changed(value: Any, path: str, rules: Sequence[Rule], change: Callable[[Any, Rule], Any]) -> Any:
+def _changed(
+    value: Any, path: str, rules: Sequence[Rule], change: Callable[[Any, Rule], Any]
+) -> Any:
     """Apply a scalar rule wherever its path leads; the elements of a list share its path."""
     if not rules:
         return value
     if isinstance(value, dict):
-        return {key: _changed(inner, _below(path, key), rules, change) for key, inner in value.items()}
+        return {
+            key: _changed(inner, _below(path, key), rules, change) for key, inner in value.items()
+        }
     if isinstance(value, list):
         return [_changed(inner, path, rules, change) for inner in value]
     rule = _first(rules, path)

@@ -33,9 +33,7 @@ def totals(values: pl.Series, lengths: pl.Series) -> pl.Series:
     >>> totals(pl.Series([1, 2, 3]), pl.Series([2, 0, 1])).to_list()
     [3, 0, 3]
     """
-    sums = pl.concat(
-        [pl.Series([0], dtype=pl.Int64), values.cast(pl.Int64).fill_null(0).cum_sum()]
-    )
+    sums = pl.concat([pl.Series([0], dtype=pl.Int64), values.cast(pl.Int64).fill_null(0).cum_sum()])
     begin = starts(lengths)
     return sums.gather(begin + lengths.cast(pl.Int64)) - sums.gather(begin)
 

@@ -34,7 +34,9 @@ class Matches(NamedTuple):
     """For each actual call the expected position it is matched to."""
 
 
-def match(masks: Sequence[int], n_expected: int, optional: int = 0, responses: Sequence[int] | None = None) -> Matches:
+def match(
+    masks: Sequence[int], n_expected: int, optional: int = 0, responses: Sequence[int] | None = None
+) -> Matches:
     """Match actual calls, given as masks, against `n_expected` positions.
 
     `responses`: for each call the response it belongs to, where order inside one is free.

@@ -85,7 +85,9 @@ def counts(
         .group_by("pair", maintain_order=True)
         .agg("key", "name_key", "response")
     )
-    rows = units.frame.select("pair", "ref", "relation").join(grouped, on="pair", how="left", maintain_order="left")
+    rows = units.frame.select("pair", "ref", "relation").join(
+        grouped, on="pair", how="left", maintain_order="left"
+    )
     sequence = ["ref", "relation", "key", "name_key", "response"]
     distinct = rows.group_by(sequence, maintain_order=True).agg("pair")
     told = [
@@ -98,15 +100,31 @@ def counts(
         )
         for ref, relation, keys, names, responses in distinct.select(sequence).iter_rows()
     ]  # distinct sequences, not runs
-    schema = {**dict.fromkeys((*COUNTS, *SET_COUNTS, *CREDITS), pl.Int64), "places": pl.List(pl.Int64)}
+    schema = {
+        **dict.fromkeys((*COUNTS, *SET_COUNTS, *CREDITS), pl.Int64),
+        "places": pl.List(pl.Int64),
+    }
     table = pl.DataFrame(told, schema=schema, orient="row")
-    return pl.concat([distinct.select("pair"), table], how="horizontal").explode("pair").sort("pair")
+    return (
+        pl.concat([distinct.select("pair"), table], how="horizontal").explode("pair").sort("pair")
+    )
 
 
 def _wanted(expected: pl.DataFrame, key: str) -> dict[int, list[Wanted]]:
-    compared = pl.col("compare_args") if "compare_args" in expected.columns else pl.lit(None, dtype=pl.List(pl.String))
+    compared = (
+        pl.col("compare_args")
+        if "compare_args" in expected.columns
+        else pl.lit(None, dtype=pl.List(pl.String))
+    )
     found: dict[int, list[Wanted]] = {}
-    rows = expected.select("ref", pl.col(key).alias("key"), "name_key", "args_status", "optional", compared.alias("compared"))
+    rows = expected.select(
+        "ref",
+        pl.col(key).alias("key"),
+        "name_key",
+        "args_status",
+        "optional",
+        compared.alias("compared"),
+    )
     for ref, value, name, status, optional, listed in rows.iter_rows():  # expected calls
         only = None if listed is None else tuple(listed)
         found.setdefault(ref, []).append(Wanted(value, name, status, bool(optional), only))
@@ -117,7 +135,9 @@ def _responses(calls: pl.DataFrame) -> pl.Expr:
     """Number the responses of each pair in order; a null index is a response of its own."""
     index = pl.col("response_index").cast(pl.Int64)
     new = (index != index.shift()) | index.is_null() | (pl.col("pair") != pl.col("pair").shift())
-    return new.fill_null(value=True).cum_sum() - new.fill_null(value=True).cum_sum().first().over("pair")
+    return new.fill_null(value=True).cum_sum() - new.fill_null(value=True).cum_sum().first().over(
+        "pair"
+    )
 
 
 def _told(

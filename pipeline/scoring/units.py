@@ -35,12 +35,21 @@ CALL_COLUMNS = ("key", "name_key", "args_status", "response_index")
 def units(runs: pl.DataFrame, steps: pl.DataFrame, expected: Expected, policy: Policy) -> Units:
     """Lay out every comparison; `runs` has n_rows and reference_set, `steps` are run after run."""
     by_turn = policy.match.unit == "turn"
-    turn = steps["turn_index"].fill_null(0).cast(pl.Int64) if by_turn else pl.zeros(steps.height, dtype=pl.Int64, eager=True)
+    turn = (
+        steps["turn_index"].fill_null(0).cast(pl.Int64)
+        if by_turn
+        else pl.zeros(steps.height, dtype=pl.Int64, eager=True)
+    )
     owner = owners(runs["n_rows"]).cast(pl.Int64)
     packed = (owner * TURNS + turn).rename("packed")
     is_call = steps["kind"] == "tool_call"
     columns = [name for name in CALL_COLUMNS if name in steps.columns]
-    calls = steps.filter(is_call).select(columns).with_columns(packed.filter(is_call)).with_row_index("call")
+    calls = (
+        steps.filter(is_call)
+        .select(columns)
+        .with_columns(packed.filter(is_call))
+        .with_row_index("call")
+    )
     if by_turn:  # a log may come back to an earlier turn
         calls = calls.sort("packed", maintain_order=True)
     frame = _frame(runs, expected, _turns(runs, packed) if by_turn else None)
@@ -64,7 +73,11 @@ def units(runs: pl.DataFrame, steps: pl.DataFrame, expected: Expected, policy: P
 
 def _turns(runs: pl.DataFrame, packed: pl.Series) -> pl.Series:
     """Return how many user turns each run has, at least 1."""
-    highest = pl.DataFrame({"run": packed // TURNS, "turn": packed % TURNS}).group_by("run").agg(pl.col("turn").max() + 1)
+    highest = (
+        pl.DataFrame({"run": packed // TURNS, "turn": packed % TURNS})
+        .group_by("run")
+        .agg(pl.col("turn").max() + 1)
+    )
     each = pl.DataFrame({"run": pl.int_range(runs.height, eager=True)})
     return each.join(highest, on="run", how="left", maintain_order="left")["turn"].fill_null(1)
 
@@ -78,12 +91,23 @@ def _frame(runs: pl.DataFrame, expected: Expected, turns: pl.Series | None) -> p
         rows = chosen.with_columns(pl.lit(0, dtype=pl.Int64).alias("turn"))
     else:
         n = pl.max_horizontal("n_turns", turns.gather(chosen["run"]).alias("own"))
-        rows = chosen.with_columns(pl.int_ranges(0, n, dtype=pl.Int64).alias("turn")).explode("turn")
+        rows = chosen.with_columns(pl.int_ranges(0, n, dtype=pl.Int64).alias("turn")).explode(
+            "turn"
+        )
     empty = expected.refs.height - 1
     faced = expected.refs.select(
-        "reference_set", "reference_id", "turn", "ref", "n_expected", "first", "relation", "optional"
+        "reference_set",
+        "reference_id",
+        "turn",
+        "ref",
+        "n_expected",
+        "first",
+        "relation",
+        "optional",
     )
-    joined = rows.join(faced, on=["reference_set", "reference_id", "turn"], how="left", maintain_order="left")
+    joined = rows.join(
+        faced, on=["reference_set", "reference_id", "turn"], how="left", maintain_order="left"
+    )
     return joined.select(
         "run",
         "reference_id",

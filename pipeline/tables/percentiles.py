@@ -33,7 +33,7 @@ AT_ONCE = 8
 """Exact percentiles hold a metric's values in memory: so many metrics at a time."""
 
 
-def percentiles(  # noqa: PLR0913 - the options of a question, all named
+def percentiles(
     lake: Lake | str | os.PathLike[str],
     *,
     by: Sequence[str] = (),

@@ -35,7 +35,7 @@ ORDER = (
 """What settles the order of runs that sort alike."""
 
 
-def scores(  # noqa: PLR0913 - the options of a question, all named
+def scores(
     lake: Lake | str | os.PathLike[str],
     *,
     where: str | None = None,

@@ -79,7 +79,13 @@ def main() -> None:
         "python": platform.python_version(),
         **{name: version(name) for name in ("polars", "duckdb", "msgspec", "pyarrow")},
     }
-    told = {"runs": RUNS, "repeats": REPEATS, "machine": machine, "cpu_s": medians, "ratios": ratios}
+    told = {
+        "runs": RUNS,
+        "repeats": REPEATS,
+        "machine": machine,
+        "cpu_s": medians,
+        "ratios": ratios,
+    }
     sys.stdout.write(json.dumps(told, indent=2) + "\n")
 
 

@@ -66,7 +66,7 @@ def test_stopped_at_every_write(
             if left == 0:
                 raise StoppedError
             left -= 1
-            return real(*args, **named)  # noqa: B023 - bound anew in each round, used within it
+            return real(*args, **named)
 
         with monkeypatch.context() as patch:
             patch.setattr(owner, what, stop)
@@ -84,7 +84,7 @@ def test_stopped_at_every_write(
 
 
 def test_killed_process(source: Path, tmp_path: Path) -> None:
-    """kill -9 after the first batch became visible."""
+    """Kill -9 after the first batch became visible."""
     lake = tmp_path / "lake"
     program = (
         "import os, signal, sys\n"
