@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 import duckdb
@@ -44,7 +45,12 @@ def tasks_of(batch: Folder, latest: pl.DataFrame) -> pl.DataFrame:
     """Return the task rows in force for the tasks a batch attempts."""
     if not batch.rows("runs") or latest.is_empty():
         return latest.clear()
-    attempted = pl.scan_parquet(batch.file("runs")).select("suite", "task_id").unique().collect()
+    attempted = (
+        pl.scan_parquet(batch.file("runs"), glob=False)
+        .select("suite", "task_id")
+        .unique()
+        .collect()
+    )
     return latest.join(attempted, on=["suite", "task_id"], how="semi", nulls_equal=True).sort(
         "suite", "task_id"
     )
@@ -94,16 +100,17 @@ def scores_schema(policy: Policy | None = None) -> pl.Schema:
 
 
 def connect(
-    threads: int | None = None, memory_limit: str | None = None
+    threads: int | None = None, memory_limit: str | None = None, *, macros: bool = True
 ) -> duckdb.DuckDBPyConnection:
-    """Open DuckDB in memory, with the macros installed, in UTC."""
+    """Open DuckDB in memory, in UTC, with the metric macros installed unless they are not needed."""
     con = duckdb.connect()
     con.execute("SET TimeZone = 'UTC'; SET preserve_insertion_order = true")
     if threads is not None:
         con.execute(f"SET threads = {threads}")
     if memory_limit is not None:
         con.execute("SET memory_limit = ?", [memory_limit])
-    install_macros(con)
+    if macros:
+        install_macros(con)
     return con
 
 
@@ -116,7 +123,7 @@ def score_session(
         InputError: DuckDB refuses `where`.
     """
     state = current(lake, policy)
-    con = connect()
+    con = connect(macros=False)
     con.register(
         "_superseded",
         pl.DataFrame({"run_key": pl.Series(state.superseded, dtype=pl.UInt64)}).to_arrow(),
@@ -129,6 +136,9 @@ def score_session(
     )
     con.execute(f"CREATE VIEW _kept_scores AS {kept}")
     try:
+        told = con.extract_statements(f"FROM _kept_scores WHERE ({where or 'true'})")
+        if len(told) != 1:
+            raise InputError(f"--where {where!r}: one condition is wanted, not several statements")
         con.execute(f"CREATE VIEW scores AS FROM _kept_scores WHERE ({where or 'true'})")
     except duckdb.Error as error:
         raise InputError(f"--where {where!r}: {str(error).splitlines()[0]}") from error
@@ -140,5 +150,14 @@ def _scores_from(con: duckdb.DuckDBPyConnection, scores: Iterable[Folder], polic
     if not files:
         con.register("_no_scores", pl.DataFrame(schema=scores_schema(policy)).to_arrow())
         return "FROM _no_scores"
-    listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
-    return f"FROM read_parquet([{listed}])"
+    return f"FROM read_parquet([{', '.join(map(sql_file, files))}])"
+
+
+def sql_file(path: str) -> str:
+    """Return a path as a SQL literal that names this one file: no part of it is a pattern.
+
+    >>> sql_file("a's [1].parquet")
+    "'a''s [[]1].parquet'"
+    """
+    plain = re.sub(r"[\[*?]", lambda mark: f"[{mark.group()}]", path)
+    return "'" + plain.replace("'", "''") + "'"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from pipeline import queries
-from pipeline.current import current, policy_of
+from pipeline.current import current, policy_of, sql_file
 from pipeline.landed import opened, sources
 from pipeline.tables.groups import quoted
 
@@ -52,7 +52,7 @@ def init_script(lake: Lake | str | os.PathLike[str], policy: str | None = None) 
 
 def _view_of_files(landed: Landed) -> str:
     files = ", ".join(_text(str(file)) for file in landed.files)
-    globs = ", ".join(_text(_literal(str(file))) for file in landed.files)
+    globs = ", ".join(sql_file(str(file)) for file in landed.files)
     typed = ", ".join(f"NULL::{kind} AS {quoted(column)}" for column, kind in _types(landed.schema))
     empty = f"SELECT {typed}{', NULL::UINTEGER AS landing' if landed.counted else ''} WHERE false"
     head = f"CREATE OR REPLACE VIEW {landed.name} AS\n{empty}"
@@ -75,11 +75,6 @@ def _types(schema: pl.Schema) -> list[tuple[str, str]]:
 
 def _text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
-
-
-def _literal(path: str) -> str:
-    """Return the glob that finds just this path."""
-    return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in path)
 
 
 def _commented(value: str) -> str:

@@ -37,8 +37,30 @@ _PLAIN_STEP = (
     "is_error", "input_tokens", "output_tokens", "cost_usd", "duration_ms", "reported_backtrack",
 )  # fmt: skip
 _TEXT_STEP = ("output", "error", "content")
+_CALL = ("tool_args", "args_status", "call_key", "name_key")
+_NONE = {type(None)}
+_STRINGS = {str, type(None)}
 
-_NO_CALL = (None, None, None, None)
+
+def _series(name: str, values: list[Any], dtype: pl.DataType | type[pl.DataType]) -> pl.Series:
+    """Return a typed column; a column without any value costs nothing."""
+    if set(map(type, values)) <= _NONE:
+        return pl.repeat(None, len(values), dtype=dtype, eager=True).alias(name)
+    if isinstance(dtype, pl.Enum):
+        return pl.Series(name, values, dtype=pl.String).cast(dtype)
+    return pl.Series(name, values, dtype=dtype)
+
+
+def _texts(values: list[Any]) -> list[str | None]:
+    if set(map(type, values)) <= _STRINGS:
+        return values
+    return [text(value) for value in values]
+
+
+def _moments(values: list[Any]) -> list[int | None]:
+    if set(map(type, values)) <= _NONE:
+        return values
+    return [None if value is None else micros(value) for value in values]
 
 
 def steps_frame(
@@ -51,27 +73,31 @@ def steps_frame(
     steps: list[Step] = [step for run in runs for step in run.steps]
     lengths = pl.Series([len(run.steps) for run in runs], dtype=pl.UInt32)
     schema = Steps.polars()
-    data: dict[str, Any] = {name: _values(steps, name) for name in _PLAIN_STEP}
-    for name in _TEXT_STEP:
-        data[name] = [
-            x if x is None or x.__class__ is str else canonical_json(x)
-            for x in _values(steps, name)
-        ]
-    data["labels"] = [_labels(step.labels) for step in steps]
-    data["started_at"] = [None if x is None else micros(x) for x in _values(steps, "started_at")]
-    calls = [
-        key(step.tool_name or "", step.tool_args) if step.kind == "tool_call" else _NO_CALL
-        for step in steps
-    ]
-    for place, name in enumerate(("tool_args", "args_status", "call_key", "name_key")):
-        data[name] = [call[place] for call in calls]
-    frame = pl.DataFrame(
-        {
-            name: pl.Series(name, values, dtype=pl.Int64 if name == "started_at" else schema[name])
-            for name, values in data.items()
-        }
-    )
+    columns = [_series(name, _values(steps, name), schema[name]) for name in _PLAIN_STEP]
+    columns += [_series(name, _texts(_values(steps, name)), pl.String) for name in _TEXT_STEP]
+    columns.append(_series("started_at", _moments(_values(steps, "started_at")), pl.Int64))
+    labels = [_labels(value) for value in _values(steps, "labels")]
+    columns.append(_series("labels", labels, pl.String))
+    frame = pl.concat([pl.DataFrame(columns), _calls(steps, key)], how="horizontal")
     return _finished(frame, ids, lengths, silence_is_success=silence_is_success)
+
+
+def _calls(steps: Sequence[Step], key: Keyer) -> pl.DataFrame:
+    """Return the canonical arguments and keys: worked out for the calls, null for other steps."""
+    schema = Steps.polars()
+    rows = [at for at, step in enumerate(steps) if step.kind == "tool_call"]
+    made = [key(step.tool_name or "", step.tool_args) for step in steps if step.kind == "tool_call"]
+    told = zip(*made, strict=True) if made else ([] for _ in _CALL)
+    table = pl.DataFrame(
+        [
+            _series(name, list(values), schema[name])
+            for name, values in zip(_CALL, told, strict=True)
+        ]
+    )
+    place = pl.DataFrame({"at": pl.Series(rows, dtype=pl.UInt32)}).with_row_index("row")
+    each = pl.DataFrame({"at": pl.int_range(len(steps), dtype=pl.UInt32, eager=True)})
+    index = each.join(place, on="at", how="left", maintain_order="left")["row"]
+    return table.select(pl.all().gather(index))
 
 
 def _finished(
@@ -111,34 +137,29 @@ def runs_frame(
 ) -> pl.DataFrame:
     """Return the run columns that come from the records; `labels` are the landing's own."""
     schema = Runs.polars()
-    data: dict[str, Any] = {name: _values(runs, name) for name in _PLAIN_RUN}
-    data["run_id"] = ids
-    data["final_output"] = [text(run.final_output) for run in runs]
-    data["final_state"] = [
-        None if run.final_state is None else canonical_json(run.final_state) for run in runs
+    columns = [_series(name, _values(runs, name), schema[name]) for name in _PLAIN_RUN]
+    states = [None if x is None else canonical_json(x) for x in _values(runs, "final_state")]
+    labelled = [_labels(_run_labels(run, labels)) for run in runs]
+    columns += [
+        _series("run_id", list(ids), pl.String),
+        _series("final_output", _texts(_values(runs, "final_output")), pl.String),
+        _series("final_state", states, pl.String),
+        _series("labels", labelled, pl.String),
+        _series("started_at", _moments(_values(runs, "started_at")), pl.Int64).cast(UTC_MICROS),
+        _series("ended_at", _moments(_values(runs, "ended_at")), pl.Int64).cast(UTC_MICROS),
+        _series("reference_set", [book.add(run.references) for run in runs], pl.String),
+        pl.Series("n_rows", [len(run.steps) for run in runs], dtype=pl.UInt32),
     ]
-    data["labels"] = [_labels(_run_labels(run, labels)) for run in runs]
-    data["started_at"] = [micros(run.started_at) for run in runs]
-    data["ended_at"] = [micros(run.ended_at) for run in runs]
-    data["reference_set"] = [book.add(run.references) for run in runs]
-    data["n_rows"] = [len(run.steps) for run in runs]
-    times = {"started_at", "ended_at"}
-    frame = pl.DataFrame(
-        {
-            name: pl.Series(name, values, dtype=pl.Int64 if name in times else schema[name])
-            for name, values in data.items()
-        }
-    )
-    return frame.with_columns(pl.col("started_at", "ended_at").cast(UTC_MICROS))
+    return pl.DataFrame(columns)
 
 
 def _run_labels(run: Run, labels: dict[str, str]) -> dict[str, Any]:
-    unread = {
-        f"unread.{name}": value
-        for name, value in (("started_at", run.started_at), ("ended_at", run.ended_at))
-        if value is not None and micros(value) is None
-    }
-    return {**run.labels, **unread, **labels} if unread or labels else run.labels
+    """Return a run's labels: its own, times that could not be read, and the landing's."""
+    found = run.labels
+    for name, value in (("started_at", run.started_at), ("ended_at", run.ended_at)):
+        if value is not None and micros(value) is None:
+            found = {**found, f"unread.{name}": value}
+    return {**found, **labels} if labels else found
 
 
 def tasks_frame(tasks: Sequence[Task], book: ReferenceBook, suite: str | None) -> pl.DataFrame:

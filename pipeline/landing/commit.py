@@ -133,7 +133,9 @@ def latest_tasks(lake: Lake) -> pl.DataFrame:
     folders = [folder for folder in lake.tasks() if folder.rows("tasks")]
     if not folders:
         return Tasks.empty()
-    rows = pl.concat([pl.read_parquet(folder.file("tasks")) for folder in folders], how="diagonal")
+    rows = pl.concat(
+        [pl.read_parquet(folder.file("tasks"), glob=False) for folder in folders], how="diagonal"
+    )
     return rows.unique(["suite", "task_id"], keep="last", maintain_order=True)
 
 
@@ -142,7 +144,12 @@ def known_reference_sets(lake: Lake) -> pl.Series:
     files = [folder.file("references") for folder in lake.tasks() if folder.rows("references")]
     if not files:
         return pl.Series("reference_set", [], dtype=pl.String)
-    return pl.scan_parquet(files).select(pl.col("reference_set").unique()).collect().to_series()
+    return (
+        pl.scan_parquet(files, glob=False)
+        .select(pl.col("reference_set").unique())
+        .collect()
+        .to_series()
+    )
 
 
 def _commit_tasks(lake: Lake, work: Path, staged: Staged) -> int:

@@ -111,8 +111,8 @@ def repeated(lake: Lake, runs: pl.DataFrame, steps: pl.DataFrame) -> Resolution:
     groups: dict[int, list[Copy]] = {}
     for batch, rows in found:
         old_runs, old_steps = (
-            pl.read_parquet(batch.file("runs")),
-            pl.read_parquet(batch.file("steps")),
+            pl.read_parquet(batch.file("runs"), glob=False),
+            pl.read_parquet(batch.file("steps"), glob=False),
         )
         _collect(groups, batch.name, rows, old_runs, old_steps)
     _collect(groups, None, mine, runs, steps)
@@ -129,7 +129,7 @@ def _rows_known(lake: Lake, batch: Folder, new: pl.DataFrame) -> pl.DataFrame:
         return new.clear()
     gone = lake.superseded().get(batch.name, set())
     rows = (
-        pl.scan_parquet(batch.file("runs"))
+        pl.scan_parquet(batch.file("runs"), glob=False)
         .select("identity")
         .with_row_index("row")
         .join(

@@ -158,14 +158,12 @@ def metrics(level: str) -> list[Metric]:
         meaning: str,
         formula: str,
         value: pl.Expr,
-        micro: tuple[str, str] | None = None,
         *,
         headline: bool = False,
     ) -> Metric:
         return Metric(
             name=f"{name}{level}", family="ordered", kind="fraction", better="higher",
-            meaning=meaning, formula=formula, null=NULL_REFERENCE, value=value, micro=micro,
-            reference=True, headline=headline,
+            meaning=meaning, formula=formula, null=NULL_REFERENCE, value=value, reference=True, headline=headline,
         )  # fmt: skip
 
     def truth(name: str, meaning: str, formula: str, value: pl.Expr, *, headline: bool) -> Metric:
@@ -200,7 +198,6 @@ def metrics(level: str) -> list[Metric]:
             f"share of the expected {what} met in order by a greedy walk",
             "matched / n; 1 when n = 0",
             in_order(walked, n),
-            (f"in_order{level} * n_expected", "n_expected"),
             headline=True,
         ),
         truth(

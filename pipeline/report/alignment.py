@@ -63,7 +63,6 @@ def align(calls: Calls, distance: Callable[[int, int], int]) -> list[Aligned]:
 
 def subsequence(calls: Calls) -> list[Pair]:
     """Return the longest common subsequence that has most required calls."""
-
     return chain(calls.n_expected, calls.equal, calls.order, lambda i, _: _worth(calls, i))
 
 

@@ -137,7 +137,8 @@ def _part(metric: Metric, unit: Unit) -> Part:
     value = frame.select(metric.value).item()
     counts = [_count(root, counted[root], level) for root in _roots(metric, counted)]
     symbols = _symbols(counts)
-    symbols["in_order"] = _text(frame.select(get(f"in_order{level}").value).item())
+    if "in_order" in metric.formula:
+        symbols["in_order"] = _text(frame.select(get(f"in_order{level}").value).item())
     symbols["every position matches"] = f"{symbols.get('matching positions')} positions match"
     if metric.name.startswith("set_jaccard") and value is not None:
         either = counted[f"n_distinct_expected{level}"], counted[f"n_distinct{level}"]

@@ -98,11 +98,13 @@ def sides(lake: Lake, run_key: int, policy: Policy) -> Sides:
     mine = pl.col("run_key") == run_key
     tasks = tasks_of(batch, latest_tasks(lake))
     scores, stored = _scores(lake, batch, tasks, policy, mine)
-    runs = with_references(pl.scan_parquet(batch.file("runs")).filter(mine).collect(), tasks)
+    runs = with_references(
+        pl.scan_parquet(batch.file("runs"), glob=False).filter(mine).collect(), tasks
+    )
     told = references.read(lake, runs["reference_set"].drop_nulls(), texts=True)
     if told.is_empty():
         return Sides(scores, stored, 0, [])
-    steps = pl.scan_parquet(batch.file("steps")).filter(mine).collect()
+    steps = pl.scan_parquet(batch.file("steps"), glob=False).filter(mine).collect()
     compared = _compared(runs, _only_actors(steps, policy), told, policy, scores["reference_id"])
     return Sides(scores, stored, told["reference_id"].n_unique(), compared)
 
@@ -122,7 +124,11 @@ def _scores(
     folder = f"scores/p-{policy.hash}/{score_name(batch, policy, tasks)}"
     stored = lake.has(folder)
     if stored:
-        table = pl.scan_parquet(lake.path / folder / "scores.parquet").filter(mine).collect()
+        table = (
+            pl.scan_parquet(lake.path / folder / "scores.parquet", glob=False)
+            .filter(mine)
+            .collect()
+        )
     else:
         table = score_batch(lake, batch, tasks, policy).scores.filter(mine)
     return table.row(0, named=True), stored

@@ -57,11 +57,14 @@ def score_batch(lake: Lake, batch: Folder, tasks: pl.DataFrame, policy: Policy) 
     """Score the runs of a batch; `tasks` are the task rows in force."""
     tools = schemas.in_force(lake, tasks)
     runs = pl.read_parquet(
-        batch.file("runs"), columns=sorted({*RUN_COLUMNS, *verdicts.run_columns(tasks, policy)})
+        batch.file("runs"),
+        columns=sorted({*RUN_COLUMNS, *verdicts.run_columns(tasks, policy)}),
+        glob=False,
     )
     steps = pl.read_parquet(
         batch.file("steps"),
         columns=sorted({*step_columns(policy), *verdicts.step_columns(tools, policy)}),
+        glob=False,
     )
     runs = with_references(runs, tasks)
     steps = _only_actors(steps, policy)

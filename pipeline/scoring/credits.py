@@ -46,7 +46,7 @@ def credits_of(
         optional: the positions that need not be taken, as bits.
         responses: for each call its response, where order inside one is free.
     """
-    order = reordered(masks, responses, optional)
+    order = reordered(masks, responses, optional, named)
     full, name = [masks[call] for call in order], [named[call] for call in order]
     kept = list(range(n_expected))
     if optional:

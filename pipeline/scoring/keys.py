@@ -82,7 +82,7 @@ def apply(match: Match, steps: pl.DataFrame, references: pl.DataFrame, source: P
 
 def _tools(source: Path, references: pl.DataFrame) -> dict[str, int]:
     actual = (
-        pl.scan_parquet(source)
+        pl.scan_parquet(source, glob=False)
         .filter(pl.col("kind") == "tool_call")
         .select("tool_name", "name_key")
     )
@@ -98,7 +98,7 @@ def _tools(source: Path, references: pl.DataFrame) -> dict[str, int]:
 
 def _distinct_actual(source: Path, tools: list[str]) -> pl.DataFrame:
     return (
-        pl.scan_parquet(source)
+        pl.scan_parquet(source, glob=False)
         .filter(pl.col("tool_name").is_in(tools) & (pl.col("args_status") == "ok"))
         .select("call_key", "tool_name", "tool_args")
         .unique("call_key", keep="any")

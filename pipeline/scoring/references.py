@@ -47,7 +47,7 @@ def read(lake: Lake, wanted: pl.Series, *, texts: bool = False) -> pl.DataFrame:
     if not files or not wanted.len():
         return References.empty().select(columns)
     return (
-        pl.scan_parquet(files)
+        pl.scan_parquet(files, glob=False)
         .select(columns)
         .filter(pl.col("reference_set").is_in(wanted.unique().implode()))
         .collect()

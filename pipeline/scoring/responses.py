@@ -30,19 +30,27 @@ class _Reach(NamedTuple):
     before: _Reach | None = None
 
 
-def arranged(masks: Sequence[int], responses: Sequence[int], optional: int = 0) -> list[int]:
+def arranged(
+    masks: Sequence[int], responses: Sequence[int], optional: int = 0, ties: Sequence[int] = ()
+) -> list[int]:
     """Return the calls in the best order that moves them only inside their response.
 
-    `masks`: for each call the expected positions it matches. `responses`: for each call the number
-    of its response, never decreasing. A call that the subsequence leaves out goes last.
+    A call that the subsequence leaves out goes last in its response.
+
+    Args:
+        masks: for each call the expected positions it matches.
+        responses: for each call the number of its response, never decreasing.
+        optional: the positions that need not be met, as bits.
+        ties: what orders calls of equal masks, where they are told apart by more than that.
 
     >>> arranged([0b010, 0b001, 0b100], [0, 0, 1])
     [1, 0, 2]
     """
     calls = range(len(masks))
     # By mask first: the order of the log must not matter.
+    rank = list(zip(masks, ties or masks, strict=True))
     blocks = [
-        sorted(block, key=lambda call: masks[call])
+        sorted(block, key=rank.__getitem__)
         for _, block in groupby(calls, key=responses.__getitem__)
     ]
     if len(blocks) == len(masks):

@@ -70,10 +70,13 @@ def match(
 
 
 def reordered(
-    masks: Sequence[int], responses: Sequence[int] | None, optional: int = 0
+    masks: Sequence[int],
+    responses: Sequence[int] | None,
+    optional: int = 0,
+    ties: Sequence[int] = (),
 ) -> Sequence[int]:
     """Order the calls as ordered metrics see them; without `responses` the log's order stands."""
-    return range(len(masks)) if responses is None else arranged(masks, responses, optional)
+    return range(len(masks)) if responses is None else arranged(masks, responses, optional, ties)
 
 
 def restricted(mask: int, kept: Sequence[int]) -> int:

@@ -80,7 +80,7 @@ def rules(metrics: Sequence[Metric]) -> pl.DataFrame:
         {
             "place": range(len(metrics)),
             "metric": [metric.name for metric in metrics],
-            "needs_reference": [metric.reference for metric in metrics],
+            "compares_calls": [metric.family in ("ordered", "overlap") for metric in metrics],
             "counts_errors": [counts_errors(metric) for metric in metrics],
             "errors_are_zero": [
                 counts_errors(metric) and metric.better == "higher" for metric in metrics

@@ -70,7 +70,7 @@ in_units AS (
         coalesce(t.n_rows, 0) AS n_rows,
         coalesce(t.n, 0) AS n,
         CASE WHEN m.counts_errors THEN coalesce(t.n_errored, 0) ELSE 0 END AS n_errored,
-        CASE WHEN m.needs_reference THEN coalesce(t.n_vacuous, 0) ELSE 0 END AS n_vacuous,
+        CASE WHEN m.compares_calls THEN coalesce(t.n_vacuous, 0) ELSE 0 END AS n_vacuous,
         t.total::DOUBLE / t.n AS mean,
         coalesce(t.total, 0)::DOUBLE AS total,
         t.num::DOUBLE / nullif(t.den, 0) AS micro,

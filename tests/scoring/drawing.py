@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 from oracle import NOT_CAPTURED, Invalid
 from oracle.policies import Made, Wanted
-from ruling import Case
+from scoring.ruling import Case
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
@@ -66,31 +66,31 @@ def policies(
 
 
 def wanted(args: SearchStrategy[Any], *, optional: bool = False, turns: bool = False) -> SearchStrategy[Wanted]:
-    return st.builds(
-        Wanted,
+    fields = st.tuples(
         st.sampled_from(TOOLS),
         args,
         st.booleans() if optional else st.just(value=False),
         st.none() | st.integers(0, 2) if turns else st.none(),
     )
+    return fields.map(lambda told: Wanted(*told))
 
 
 def made(args: SearchStrategy[Any], *, turns: bool = False, responses: bool = False) -> SearchStrategy[Made]:
-    return st.builds(
-        Made,
+    fields = st.tuples(
         st.sampled_from(TOOLS),
         args,
         st.none() | st.integers(0, 2) if turns else st.none(),
         st.none() | st.integers(0, 2) if responses else st.none(),
     )
+    return fields.map(lambda told: Made(*told))
 
 
 def cases(
     expected: SearchStrategy[Wanted], actual: SearchStrategy[Made], longest: int, most: int = 12
 ) -> SearchStrategy[list[Case]]:
     """A handful of runs, to be landed together."""
-    one = st.builds(Case, st.lists(expected, max_size=longest), st.lists(actual, max_size=longest))
-    return st.lists(one, min_size=1, max_size=most)
+    one = st.tuples(st.lists(expected, max_size=longest), st.lists(actual, max_size=longest))
+    return st.lists(one.map(lambda pair: Case(*pair)), min_size=1, max_size=most)
 
 
 any_arguments = st.none() | arguments | st.just(Invalid("{"))

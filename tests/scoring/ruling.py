@@ -8,11 +8,13 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hypothesis import settings
 from making import scores_of, write
 from oracle import NOT_CAPTURED, Invalid
 from oracle.policies import Made, Outcome, Wanted, duplicates, outcome
 
 from pipeline.landing.land import land
+from pipeline.metrics.registry import metrics
 from pipeline.scoring import score
 
 if TYPE_CHECKING:
@@ -20,7 +22,11 @@ if TYPE_CHECKING:
 
     from oracle import Arguments
 
+FEW = settings(max_examples=max(10, settings.default.max_examples // 6))
+"""Every example lands and scores a lake of several runs."""
+
 CLOSE = 1e-12
+LEVEL_COLUMNS = [name for name, metric in metrics().items() if metric.family in ("ordered", "overlap")]
 
 
 class Case(NamedTuple):

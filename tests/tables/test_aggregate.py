@@ -170,13 +170,6 @@ def test_micro_pools_counts_over_the_scored_runs(scores_of_runs):
     assert row["micro"] == 0.5
 
 
-def test_micro_of_in_order_counts_whole_calls(scores_of_runs):
-    """Shares of 49, 3 and 10 expected calls are floats; the calls they stand for are 1, 1 and 7."""
-    shares = [(1 / 49, 49), (1 / 3, 3), (7 / 10, 10)]
-    con = scores_of_runs([{"in_order": s, "n_expected": n} for s, n in shares])
-    assert one(con, "in_order")["micro"] == 9 / 62
-
-
 def test_micro_is_null_without_a_count_to_divide_by(scores_of_runs):
     con = scores_of_runs([{"recall": 1.0, "tp": 0, "n_expected": 0, "n_calls": 2, "n_steps": 3}])
     assert one(con, "recall")["micro"] is None

@@ -78,7 +78,11 @@ def _completed(reason: str | None) -> bool | None:
 def _references(actions: list[Action] | None) -> References | None:
     if actions is None:
         return None
-    return References([[Expected(action.name, action.arguments) for action in actions]])
+    calls = [
+        Expected(action.name, action.arguments, compare_args=action.compare_args)
+        for action in actions
+    ]
+    return References([calls])
 
 
 def _labels(run: Simulation, context: Context, actions: list[Action] | None) -> dict[str, Any]:

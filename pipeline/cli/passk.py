@@ -1,0 +1,86 @@
+"""`trajtab passk`: does one of k trials pass, and do all of them?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+from pipeline.cli.command import command as declare
+from pipeline.cli.options import (
+    Outputs,
+    by_option,
+    lake_argument,
+    output_options,
+    policy_option,
+    where_option,
+)
+from pipeline.cli.output import emit
+from pipeline.tables.passk import KS, passk
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def numbers(value: str | int | Iterable[int]) -> tuple[int, ...]:
+    """Read whole numbers from 1, separated by commas.
+
+    >>> numbers("1,2,4")
+    (1, 2, 4)
+    """
+    parts = value.split(",") if isinstance(value, str) else value
+    try:
+        found = tuple(map(int, parts if isinstance(parts, Iterable) else [parts]))
+    except (TypeError, ValueError):
+        raise click.BadParameter(f"{value!r} is no list of whole numbers like 1,2,4") from None
+    if not all(number >= 1 for number in found):
+        raise click.BadParameter(f"{value!r}: each number must be 1 or more")
+    return found
+
+
+_EXAMPLE = """\
+trajtab passk lake --k 1,2
+trajtab passk lake --by labels.team --pass "in_order_match = 1 and n_violations = 0"
+trajtab passk lake --tasks --format csv"""
+
+
+@declare("passk", example=_EXAMPLE)
+@lake_argument
+@click.option(
+    "--k",
+    type=numbers,
+    default=KS,
+    metavar="K,...",
+    help="How many trials are drawn; default: 1,2,4.",
+)
+@by_option
+@click.option(
+    "--pass",
+    "rule",
+    metavar="EXPR",
+    help="A trial passes if this SQL over score columns is true; default: success.",
+)
+@click.option("--tasks", is_flag=True, help="One row per task and k, with its trials counted.")
+@where_option
+@policy_option
+@output_options
+def command(
+    *,
+    lake: Path,
+    k: tuple[int, ...],
+    by: tuple[str, ...],
+    rule: str | None,
+    tasks: bool,
+    where: str | None,
+    policy: str | None,
+    outputs: Outputs,
+) -> None:
+    """Show pass@k and pass^k per arm.
+
+    pass_at_k: the chance that one of k trials of a task passes; pass_hat_k: that all do; the mean
+    over the tasks with k trials. Infrastructure errors count as failures; the _scored columns
+    leave them out. Trials of other agents, versions, models or suites are never pooled.
+    """
+    result = passk(lake, k=k, by=by, rule=rule, where=where, policy=policy, tasks=tasks)
+    emit(result, outputs)
