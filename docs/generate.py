@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from pathlib import Path
 
 from pipeline.metrics.registry import metrics
@@ -14,6 +15,9 @@ FAMILIES = {
     "overlap": "Overlap: against a reference, in any order",
     "response": "Answers: against reference answers",
     "path": "Path: without a reference",
+    "recovery": "Recovery: after a failure",
+    "efficiency": "Efficiency",
+    "composite": "Composite",
     "rules": "Rules: what no run may do",
     "outcome": "Outcome",
     "usage": "Usage",
@@ -60,22 +64,32 @@ def metrics_page() -> str:
     return "\n".join(parts)
 
 
-PAGES = {"metrics.md": metrics_page}
+def peers_page() -> str:
+    """Return docs/peers.md: made anew where the recorded cases are at hand, else as it stands."""
+    sys.path.insert(0, str(HERE.parent / "tests"))
+    from conftest import REAL  # noqa: PLC0415 - of the tests, which are beside a checkout only
+    from peers.page import page  # noqa: PLC0415 - same
+
+    cases = REAL / "cases" / "peers.jsonl"
+    if not cases.exists():
+        return (HERE / "peers.md").read_text()
+    with tempfile.TemporaryDirectory() as folder:
+        return page(cases, Path(folder))
+
+
+PAGES = {"metrics.md": metrics_page, "peers.md": peers_page}
 
 
 def main() -> int:
     """Write the pages, or with --check tell which are out of date."""
-    stale = [
-        n
-        for n, make in PAGES.items()
-        if not (HERE / n).exists() or (HERE / n).read_text() != make()
-    ]
+    made = {name: make() for name, make in PAGES.items()}
+    stale = [n for n in made if not (HERE / n).exists() or (HERE / n).read_text() != made[n]]
     if "--check" in sys.argv:
         for name in stale:
             sys.stderr.write(f"docs/{name} is out of date: run `make pages`\n")
         return 1 if stale else 0
     for name in stale:
-        (HERE / name).write_text(PAGES[name]())
+        (HERE / name).write_text(made[name])
     return 0
 
 

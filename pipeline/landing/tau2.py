@@ -124,7 +124,7 @@ class Context(msgspec.Struct):
 def compare_args(actions: list[Action] | None) -> dict[str, list[str]]:
     """Return which arguments the benchmark compares, by action id, where it does not compare all.
 
-    Kept for people to see; a policy's rules decide what is compared here.
+    Kept for people to see; `match.compare_args` applies them; a policy's rules decide what is compared here.
     """
     return {
         str(position if action.action_id is None else action.action_id): action.compare_args
