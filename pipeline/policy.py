@@ -166,7 +166,8 @@ class Policy(_Section, frozen=True):
     def hash(self) -> str:
         """The hash that names the scores made under this policy."""
         # In the order of the file: of the globs in match.tools the first that fits counts.
-        return xxh3_128_hexdigest(msgspec.json.encode(self))[:16]
+        told = {name: part for name, part in msgspec.to_builtins(self).items() if part}
+        return xxh3_128_hexdigest(msgspec.json.encode(told))[:16]
 
     @property
     def title(self) -> str:
