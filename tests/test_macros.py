@@ -490,7 +490,11 @@ def test_every_reference_metric_is_a_macro(con: DuckDBPyConnection) -> None:
     """One metric, one name: the registry's and the macro's."""
     found = con.sql("SELECT function_name FROM duckdb_functions() WHERE function_type = 'macro'")
     macros = {name for (name,) in found.fetchall()}
-    wanted = {name for name, metric in metrics().items() if metric.family in ("ordered", "overlap")}
+    wanted = {
+        name
+        for name, metric in metrics().items()
+        if metric.family in ("ordered", "overlap") and not name.endswith("_turns")
+    }  # a mean over turns is no function of two lists
     assert wanted - macros == set()
 
 

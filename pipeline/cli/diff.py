@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +10,10 @@ import click
 import polars as pl
 
 from pipeline.cli.command import command as declare
+from pipeline.cli.files import write_results
 from pipeline.cli.options import Outputs, lake_argument, output_options, policy_option
 from pipeline.cli.output import emit, say
+from pipeline.cli.table import render
 from pipeline.cli.text import one_line, short
 from pipeline.current import policy_of
 from pipeline.lake import Lake
@@ -23,7 +26,6 @@ if TYPE_CHECKING:
 
     from pipeline.report.call_rows import Row
     from pipeline.report.explain import Explanation
-    from pipeline.tables.result import Result
 
 SIGNS = {
     "equal": ("=", "equal"),
@@ -38,6 +40,9 @@ SIGNS = {
 """How each marker is drawn, and what it is called."""
 
 INDENT = "    "
+WIDTH = 120
+"""How wide the two columns are where there is no terminal to fit into."""
+
 CREDITS = {0.0: "", 0.5: "½", 1.0: "1"}
 
 _EXAMPLE = """\
@@ -64,20 +69,24 @@ def command(
     found = diffs(opened, run_id, policy=policy, metric=metric)
     result = as_result(found, policy_of(opened, policy), explained=metric is not None)
     heads = [line for one in found for line in head(one)]
-    readable = result._replace(rows=lines(found), notes=[*result.notes])
-    if outputs.format == "table":
-        click.echo("\n".join(heads))
-    else:
-        readable.notes.extend(heads)
-    _emit(result, outputs, readable)
-
-
-def _emit(result: Result, outputs: Outputs, readable: Result) -> None:
-    if outputs.format == "table" and readable.rows.is_empty() and not outputs.files:
-        for note in readable.notes:
-            say(f"note: {note}")
+    readable = result._replace(rows=lines(found), notes=[*result.notes, *heads])
+    if outputs.format != "table":
+        emit(result, outputs, cut=readable)
         return
-    emit(result, outputs, cut=readable)
+    write_results(outputs.files, result, readable)
+    for note in result.notes:
+        say(f"note: {note}")
+    click.echo("\n\n".join("\n".join(drawn(one)) for one in found))
+
+
+def drawn(one: Diff) -> Iterator[str]:
+    """Yield what a run's calls come to, then the calls, as lines."""
+    yield from head(one)
+    rows = lines([one])
+    if rows.height:
+        width = shutil.get_terminal_size((WIDTH, 0)).columns
+        yield ""
+        yield render(rows, width).text
 
 
 def head(one: Diff) -> Iterator[str]:

@@ -26,7 +26,11 @@ def encode(result: Result, form: str) -> bytes:
 
 def to_jsonl(result: Result) -> bytes:
     """Return one JSON object per row, and nothing else; NaN is null, moments are ISO text."""
-    rows = plain(result.rows)
+    return _lines(result.rows)
+
+
+def _lines(frame: pl.DataFrame) -> bytes:
+    rows = plain(frame)
     if not rows.width:
         return b""
     if all(map(is_simple, rows.dtypes)):
@@ -35,11 +39,20 @@ def to_jsonl(result: Result) -> bytes:
 
 
 def to_json(result: Result) -> bytes:
-    """Return one object with kind, rows and notes, all always there."""
-    rows = to_jsonl(result).removesuffix(b"\n").replace(b"\n", b",\n")
-    listed = b"[\n%b\n]" % rows if rows else b"[]"
+    """Return one object with kind, rows and notes; tables and facts too where a kind has them."""
     kind, notes = _JSON.encode(result.kind), _JSON.encode(result.notes)
-    return b'{"kind": %b, "rows": %b, "notes": %b}\n' % (kind, listed, notes)
+    more = b""
+    if result.tables:
+        named = (b"%b: %b" % (_JSON.encode(n), _list(t)) for n, t in result.tables.items())
+        more += b', "tables": {%b}' % b", ".join(named)
+    if result.facts:
+        more += b', "facts": %b' % _JSON.encode(dict(result.facts))
+    return b'{"kind": %b, "rows": %b, "notes": %b%b}\n' % (kind, _list(result.rows), notes, more)
+
+
+def _list(frame: pl.DataFrame) -> bytes:
+    rows = _lines(frame).removesuffix(b"\n").replace(b"\n", b",\n")
+    return b"[\n%b\n]" % rows if rows else b"[]"
 
 
 def to_csv(result: Result) -> bytes:
@@ -76,13 +89,23 @@ def _as_text(column: pl.Series) -> pl.Series:
 
 
 def to_md(result: Result) -> bytes:
-    """Return a Markdown table: short numbers, right-aligned, nothing in a cell that acts."""
-    rows = result.rows
+    """Return a Markdown table: short numbers, right-aligned, nothing in a cell that acts.
+
+    Further tables follow under a heading each, if they have rows.
+    """
+    parts = [_table(result.rows)]
+    for name, table in result.tables.items():
+        if table.height:
+            parts.append(f"\n### {marked(name)}\n\n{_table(table)}")
+    return "".join(parts).encode()
+
+
+def _table(rows: pl.DataFrame) -> str:
     heads = [marked(name) for name in rows.columns]
     rules = ["---:" if dtype.is_numeric() else "---" for dtype in rows.dtypes]
     cells = [[marked(cell(value)) for value in rows[name].to_list()] for name in rows.columns]
     lines = [heads, rules, *zip(*cells, strict=True)]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines).encode()
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def marked(text: str) -> str:

@@ -111,6 +111,14 @@ policy_option = click.option(
     help="The policy to score or read by; default: the lake's own.",
 )
 
+baseline_policy_option = click.option(
+    "--baseline-policy", metavar="FILE|preset:NAME", help="Another policy for the baseline."
+)
+
+candidate_policy_option = click.option(
+    "--candidate-policy", metavar="FILE|preset:NAME", help="Another policy for the candidate."
+)
+
 where_option = click.option("--where", metavar="SQL", help="Only the runs this SQL is true for.")
 
 by_option = click.option(

@@ -18,6 +18,8 @@ from pipeline.errors import InputError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import polars as pl
+
     from pipeline.tables.result import Result
 
 NOTES_INSIDE = "json"
@@ -55,9 +57,17 @@ def emit(result: Result, outputs: Outputs, *, cut: Result | None = None) -> None
 
 
 def _print_table(result: Result) -> None:
+    _print_rows(result.rows)
+    for name, table in result.tables.items():
+        if table.height:
+            click.echo(f"\n{name}")
+            _print_rows(table)
+
+
+def _print_rows(rows: pl.DataFrame) -> None:
     terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if terminal else None
-    table = render(result.rows, width, styled=terminal and _may_style())
+    table = render(rows, width, styled=terminal and _may_style())
     if table.left_out:
         say(
             f"note: {', '.join(table.left_out)} did not fit: a wider terminal or --format csv shows all"

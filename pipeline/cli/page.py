@@ -20,12 +20,17 @@ _STYLE = (
 
 
 def to_html(result: Result) -> bytes:
-    """Return the page: the notes, then the table."""
+    """Return the page: the notes, the table, and further tables that have rows."""
     title = escape(visible(f"trajtab {result.kind}"))
     notes = "".join(f"<p>{_escaped(note)}</p>\n" for note in result.notes)
+    more = "".join(
+        f"<h2>{_escaped(name)}</h2>\n{_table(table)}"
+        for name, table in result.tables.items()
+        if table.height
+    )
     return (
         f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{title}</title>\n'
-        f"<style>{_STYLE}</style>\n<h1>{title}</h1>\n{notes}{_table(result.rows)}</html>\n"
+        f"<style>{_STYLE}</style>\n<h1>{title}</h1>\n{notes}{_table(result.rows)}{more}</html>\n"
     ).encode()
 
 

@@ -33,6 +33,12 @@ class Place(NamedTuple):
     line: int
     ordinal: int
     occurrence: int
+    parts: Sequence[int] = ()
+
+
+def _place(piece: Piece, occurrence: int) -> Place:
+    size = len(piece.data)
+    return Place(piece.offset, size, piece.line, piece.ordinal, occurrence, piece.parts)
 
 
 @dataclass
@@ -46,16 +52,25 @@ class Slice:
 
     def pieces(self) -> Iterator[tuple[Piece, int]]:
         """Read the records again, each with its occurrence."""
-        if not self.places:
-            return
-        first, last = self.places[0], self.places[-1]
-        with self.source.open() as file:
-            file.seek(first.offset)
-            data = file.read(last.offset + last.size - first.offset)
-        for place in self.places:
-            start = place.offset - first.offset
-            body = data[start : start + place.size]
-            yield Piece(body, place.line, place.offset, place.ordinal), place.occurrence
+        reread = formats.get(self.format).reread or _bodies
+        for place, body in zip(self.places, reread(self.source, self.places), strict=True):
+            yield (
+                Piece(body, place.line, place.offset, place.ordinal, place.parts),
+                place.occurrence,
+            )
+
+
+def _bodies(source: Source, places: Sequence[Place]) -> Iterator[bytes]:
+    """Read records that each are one run of bytes, in the file's order."""
+    if not places:
+        return
+    first, last = places[0], places[-1]
+    with source.open() as file:
+        file.seek(first.offset)
+        data = file.read(last.offset + last.size - first.offset)
+    for place in places:
+        start = place.offset - first.offset
+        yield data[start : start + place.size]
 
 
 @dataclass
@@ -95,8 +110,7 @@ class _Open:
     def add(self, piece: Piece, occurrence: int) -> None:
         self.hash.update(b"%d:" % len(piece.data))
         self.hash.update(piece.data)
-        place = Place(piece.offset, len(piece.data), piece.line, piece.ordinal, occurrence)
-        self.slices[-1].places.append(place)
+        self.slices[-1].places.append(_place(piece, occurrence))
         self.records += 1
         self.bytes += len(piece.data)
 
@@ -168,9 +182,7 @@ def _of_file(found: Recognised, seed: bytes) -> tuple[Slice | None, Iterator[Chu
     first = Slice(found.source, found.format, context)
     size = 0
     for piece in pieces:
-        first.places.append(
-            Place(piece.offset, len(piece.data), piece.line, piece.ordinal, seen.next(piece.data))
-        )
+        first.places.append(_place(piece, seen.next(piece.data)))
         size += len(piece.data)
         if len(first.places) >= MOST_RECORDS or size >= MOST_BYTES:
             return None, _large(first, pieces, seen, seed)

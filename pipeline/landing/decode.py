@@ -15,10 +15,11 @@ import msgspec
 from pipeline.landing.model import RejectError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 T = TypeVar("T")
 
+_raw_decode = json.JSONDecoder().raw_decode
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
@@ -89,3 +90,47 @@ def decoding(decode: Callable[[bytes], T], data: bytes) -> T:
         raise RejectError("too_deep", "nested too deep to be read") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise _syntax(data) from error
+
+
+def refuse_invalid_utf8(data: bytes) -> None:
+    """Pass over bytes that are UTF-8: what is not decoded to text is not checked elsewhere.
+
+    Raises:
+        RejectError: they are not.
+    """
+    if data.isascii():
+        return
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        raise RejectError(
+            "invalid_utf8", f"byte {error.start} of the record is no UTF-8"
+        ) from error
+
+
+def _skip_space(text: str, at: int) -> int:
+    while at < len(text) and text[at] in " \t\r\n":
+        at += 1
+    return at
+
+
+def values_of(line: bytes) -> Iterator[tuple[int, bytes]]:
+    r"""Split a line into the JSON values glued on it, each with its offset in bytes.
+
+    Two writers of one file may leave out the line's end between them. What follows the last
+    whole value is yielded as it is, for whoever decodes it to refuse.
+
+    >>> list(values_of(b'{"a": 1}{"a": 2}')), list(values_of(b'{"a": 1}{"a'))
+    ([(0, b'{"a": 1}'), (8, b'{"a": 2}')], [(0, b'{"a": 1}'), (8, b'{"a')])
+    """
+    text = line.decode(errors="surrogateescape")
+    start = offset = 0
+    while start < len(text):
+        try:
+            end = _raw_decode(text, start)[1]
+        except (ValueError, RecursionError):
+            end = len(text)
+        value = text[start:end].encode(errors="surrogateescape")
+        yield offset, value
+        start = _skip_space(text, end)
+        offset += len(value) + start - end

@@ -7,7 +7,7 @@ Arguments stay undecoded (`msgspec.Raw`): they are canonicalised once, where col
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -91,6 +91,8 @@ class Run(msgspec.Struct, kw_only=True):
     final_output: Any = None
     final_state: Any = None
     references: References | None = None
+    trace: bool = False
+    """Is the id a trace's? Its parts may land apart, and are one run."""
 
 
 class Tool(msgspec.Struct):
@@ -122,6 +124,17 @@ class RejectError(Exception):
         super().__init__(f"{reason}: {detail}")
         self.reason = reason
         self.detail = detail
+
+
+class Damage(NamedTuple):
+    """A damaged line inside a record that lands all the same: refused alone, the run is kept."""
+
+    line: int
+    offset: int
+    reason: str
+    detail: str
+    data: bytes
+    """The damaged bytes: what the excerpt is made of."""
 
 
 REASONS = {

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import jiter
+import polars as pl
 
 from pipeline.errors import SourceNotFoundError
 from pipeline.landing.framing import elements_of
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 HEAD_BYTES = 1 << 18
 BOM = b"\xef\xbb\xbf"
+PARQUET = b"PAR1"
 
 
 class Piece(NamedTuple):
@@ -33,15 +35,20 @@ class Piece(NamedTuple):
     offset: int
     ordinal: int = 0
     """Its number among the file's records, from 0."""
+    parts: Sequence[int] = ()
+    """Where its parts stand, for its format's `reread`; empty where it is one run of bytes."""
 
 
 class Head(NamedTuple):
     """What the first bytes of a file show: enough to tell its format by content."""
 
     framing: str
-    """lines, array, object, other (no JSON) or empty."""
+    """lines, array, object, parquet, other (no JSON) or empty."""
     first: Any
-    """The first record, decoded as far as the head goes (the first element of an array)."""
+    """The first record, decoded as far as the head goes (the first element of an array).
+
+    Of a Parquet file: its columns, by name, with their types.
+    """
     second: Any
     """The second record, or None."""
     text: bytes
@@ -71,6 +78,8 @@ class Source:
         """Look at the first bytes."""
         with self.open() as file:
             text = file.read(HEAD_BYTES)
+        if text.startswith(PARQUET):
+            return Head("parquet", _columns(self.path), None, text, self.path.name)
         return look(text, self.path.name, whole=len(text) < HEAD_BYTES)
 
     def lines(self) -> Iterator[Piece]:
@@ -107,6 +116,14 @@ class Source:
         if framing == "array":
             return self.elements()
         return self.document() if framing == "object" else self.lines()
+
+
+def _columns(path: Path) -> dict[str, Any]:
+    """Return the columns of a Parquet file; none where its end, which lists them, is damaged."""
+    try:
+        return dict(pl.read_parquet_schema(path))
+    except (pl.exceptions.PolarsError, OSError):
+        return {}
 
 
 def _partial(data: bytes) -> Any:

@@ -12,8 +12,9 @@ from pipeline.errors import RejectedError
 from pipeline.landing import formats
 from pipeline.landing.canonical import Keyer, canonical_json
 from pipeline.landing.columns import runs_frame, steps_frame, tasks_frame, tools_frame
+from pipeline.landing.decode import refuse_invalid_utf8
 from pipeline.landing.identity import identity
-from pipeline.landing.model import RejectError, Run, Task
+from pipeline.landing.model import Damage, RejectError, Run, Task
 from pipeline.landing.references import ReferenceBook
 from pipeline.redact import excerpt
 from pipeline.schema import Rejects, Runs, Steps, Tasks, Tools
@@ -75,10 +76,14 @@ class _Rows:
         self._lines: list[int] = []
         self._bytes = 0
 
-    def add(self, piece: Piece, occurrence: int, found: Iterable[Run | Task]) -> None:
+    def add(
+        self, shown: str, piece: Piece, occurrence: int, found: Iterable[Run | Task | Damage]
+    ) -> None:
         for number, item in enumerate(found):
             if isinstance(item, Task):
                 self._add_task(item)
+            elif isinstance(item, Damage):
+                self._refuse(shown, *item)
             else:
                 if self._options.suite is not None:
                     item.suite = self._options.suite
@@ -107,9 +112,12 @@ class _Rows:
         return xxh3_64_hexdigest(piece.data + told.encode())
 
     def refuse(self, shown: str, piece: Piece, error: RejectError) -> None:
-        self.rejects.append(
-            (shown, piece.line, piece.offset, error.reason, error.detail, excerpt(piece.data))
-        )
+        self._refuse(shown, piece.line, piece.offset, error.reason, error.detail, piece.data)
+
+    def _refuse(
+        self, shown: str, line: int, offset: int, reason: str, detail: str, data: bytes
+    ) -> None:
+        self.rejects.append((shown, line, offset, reason, detail, excerpt(data)))
 
     @property
     def full(self) -> bool:
@@ -166,23 +174,24 @@ def _decode(part: Slice, rows: _Rows, *, strict: bool) -> None:
     shown = part.source.shown
     for piece, occurrence in part.pieces():
         try:
-            rows.add(piece, occurrence, _items(form, piece, part))
+            found = _items(form, piece, part)
         except RejectError as error:
             if strict:
                 raise RejectedError(f"{shown}:{piece.line}: {error}") from error
             rows.refuse(shown, piece, error)
+            continue
+        damaged = next((item for item in found if isinstance(item, Damage)), None)
+        if strict and damaged is not None:
+            told = f"{shown}:{damaged.line}: {damaged.reason}: {damaged.detail}"
+            raise RejectedError(told)
+        rows.add(shown, piece, occurrence, found)
         if rows.full:
             rows.flush(shown, form)
     rows.flush(shown, form)
 
 
-def _items(form: Format, piece: Piece, part: Slice) -> list[Run | Task]:
-    if not piece.data.isascii():
-        try:
-            piece.data.decode()
-        except UnicodeDecodeError as error:
-            raise RejectError(
-                "invalid_utf8", f"byte {error.start} of the record is no UTF-8"
-            ) from error
+def _items(form: Format, piece: Piece, part: Slice) -> list[Run | Task | Damage]:
+    if not form.reports_damage:
+        refuse_invalid_utf8(piece.data)
     # All of a record or none of it: a list, so that a late refusal takes back its first runs.
     return list(form.decode(piece, part.context))

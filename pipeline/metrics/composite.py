@@ -8,16 +8,19 @@ instead, and is null when too little is left to judge by. That form is kept for 
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import reduce
 from math import lcm
+from operator import add
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from pipeline.metrics.metric import Metric
 from pipeline.metrics.path import ERRORS
+from pipeline.metrics.ratio import per, ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 PARTS = ("length", "precision", "backtracking", "recovery", "tokens", "errors")
 
@@ -59,13 +62,13 @@ def composite(values: Mapping[str, pl.Expr], weights: Mapping[str, float]) -> pl
     [0.8, None, 1.0]
     """
     whole = whole_weights(weights)
-    known = pl.sum_horizontal(
+    known = _sum(
         pl.when(value.is_not_null()).then(float(whole[name])).otherwise(0.0)
         for name, value in values.items()
     )
     total = sum(whole.values())
     enough = 2 * known >= float(total)
-    return pl.when(enough).then(_weighed(values, whole) / known)
+    return pl.when(enough).then(ratio(_weighed(values, whole), known))
 
 
 def composite_textbook(
@@ -88,11 +91,16 @@ def composite_textbook(
     whole = whole_weights(weights)
     assumed = {name: value.fill_null(NEUTRAL.get(name, 1.0)) for name, value in values.items()}
     bonus = pl.when(completed).then(COMPLETED).otherwise(0.0)
-    return (_weighed(assumed, whole) / float(sum(whole.values())) + bonus).clip(upper_bound=1.0)
+    return (per(_weighed(assumed, whole), sum(whole.values())) + bonus).clip(upper_bound=1.0)
 
 
 def _weighed(values: Mapping[str, pl.Expr], weights: Mapping[str, int]) -> pl.Expr:
-    return pl.sum_horizontal(value * float(weights[name]) for name, value in values.items())
+    return _sum(value.fill_null(0.0) * float(weights[name]) for name, value in values.items())
+
+
+def _sum(values: Iterable[pl.Expr]) -> pl.Expr:
+    """Add up in order: `sum_horizontal` picks its own, and with it the last bit."""
+    return reduce(add, values)
 
 
 def whole_weights(weights: Mapping[str, float]) -> dict[str, int]:

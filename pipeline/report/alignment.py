@@ -8,18 +8,22 @@ missing or extra. Ties go to the earliest actual call, then to the earliest expe
 from __future__ import annotations
 
 from bisect import bisect
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pipeline.scoring.assignment import assign
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
 Marker = Literal[
     "equal", "args_differ", "not_captured", "moved", "uncounted", "missing", "optional", "extra"
 ]  # fmt: skip
 Pair = tuple[int, int]
 """An expected call and an actual one, by number."""
+
+Masks = Sequence[int] | Mapping[int, int]
 
 MORE, REQUIRED = 1 << 48, 1 << 32
 """One more pair outweighs all else; then a pair with a required call any difference of pairs."""
@@ -87,7 +91,7 @@ def settled(
 
 def chain(
     n_expected: int,
-    masks: Sequence[int] | dict[int, int],
+    masks: Masks,
     order: Sequence[int],
     worth: Callable[[int, int], int],
 ) -> list[Pair]:
@@ -102,28 +106,35 @@ def chain(
     >>> chain(3, [0b100, 0b001, 0b010], [0, 1, 2], lambda i, j: 1)
     [(0, 1), (1, 2)]
     """
-    union = 0
-    for j in order:
-        union |= masks[j]
     columns = [j for j in order if masks[j]]
-    rows = [i for i in range(n_expected) if union >> i & 1]
-    best = [[0] * (len(columns) + 1)]  # best[r][c]: of rows from r on, in columns from c on
+    met_by: dict[int, list[int]] = {}
+    for c, j in enumerate(columns):
+        for i in _places(masks[j]):
+            met_by.setdefault(i, []).append(c)
+    rows = sorted(i for i in met_by if i < n_expected)
+    # best[r][c]: most that rows from the r-th on are worth in columns but the first c.
+    best = [[0] * (len(columns) + 1)]
     for i in reversed(rows):
-        below, here = best[-1], [0] * (len(columns) + 1)
-        for c in range(len(columns) - 1, -1, -1):
-            top = max(below[c], here[c + 1])
-            if masks[columns[c]] >> i & 1:
-                top = max(top, worth(i, columns[c]) + below[c + 1])
-            here[c] = top
-        best.append(here)
+        below = best[-1]
+        here = below.copy()
+        for c in met_by[i]:
+            here[c] = max(here[c], worth(i, columns[c]) + below[c + 1])
+        best.append([*accumulate(reversed(here), max)][::-1])
     return _traced(best[::-1], rows, columns, masks, worth)
+
+
+def _places(mask: int) -> Iterator[int]:
+    while mask:
+        bit = mask & -mask
+        mask ^= bit
+        yield bit.bit_length() - 1
 
 
 def _traced(
     best: Sequence[Sequence[int]],
     rows: Sequence[int],
     columns: Sequence[int],
-    masks: Sequence[int] | dict[int, int],
+    masks: Masks,
     worth: Callable[[int, int], int],
 ) -> list[Pair]:
     found: list[Pair] = []

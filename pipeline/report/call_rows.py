@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
+from pipeline.metrics.metric import NAMES
 from pipeline.redact import redact
 from pipeline.report.alignment import Aligned, align
 from pipeline.report.counted import calls_of, counted
+from pipeline.report.explain import basis
 from pipeline.report.reasons import Facing
 
 if TYPE_CHECKING:
     from pipeline.metrics.metric import Metric
     from pipeline.report.differences import Differences
-    from pipeline.report.sides import ActualCall, ExpectedCall, Unit
+    from pipeline.report.unit import ActualCall, ExpectedCall, Unit
 
 Types: TypeAlias = dict[str, pl.DataType | type[pl.DataType]]
 Row: TypeAlias = dict[str, Any]
@@ -43,6 +45,8 @@ CALL: Types = {
 }
 """What is said of each call, or of two that face each other."""
 
+ONLY_NAMES = "tool name, all the metric looks at"
+
 CREDITED: Types = {**CALL, "credit": pl.Float64}
 """The same, and what it counts in a metric."""
 
@@ -56,11 +60,17 @@ def aligned(unit: Unit, differences: Differences) -> list[Row]:
 def credited(metric: Metric, unit: Unit, differences: Differences) -> list[Row]:
     """Return the calls of a unit paired as a metric pairs them."""
     found = counted(metric, unit, lambda i, j: _distance(unit, i, j, differences))
-    return [{**_row(unit, row, differences), "credit": credit} for row, credit in found]
+    rows = [{**_row(unit, row, differences), "credit": credit} for row, credit in found]
+    return [_by_name(row) for row in rows] if basis(metric)[1] == NAMES else rows
+
+
+def _by_name(row: Row) -> Row:
+    """Say that a metric of tool names looks at nothing else."""
+    return {**row, "rule": ONLY_NAMES, "differs": []} if row["differs"] else row
 
 
 def _distance(unit: Unit, i: int, j: int, differences: Differences) -> int:
-    return len(differences.between(_facing(unit.expected[i], unit.actual[j])))
+    return differences.distance(_facing(unit.expected[i], unit.actual[j]))
 
 
 def _facing(expected: ExpectedCall, actual: ActualCall) -> Facing:

@@ -12,7 +12,7 @@ from pipeline.scoring.assignment import assign
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pipeline.report.sides import Unit
+    from pipeline.report.unit import Unit
 
 HALF = 0.5
 
@@ -39,21 +39,22 @@ def counted(metric: Metric, unit: Unit, distance: Callable[[int, int], int]) -> 
     if name.startswith("set_") and unit.levels[level].counts["n_common"] is not None:
         calls, looked_at, held = _distinct(unit, calls, level)
     elif name == "call_accuracy_position":
-        held = _by_position(calls._replace(equal=calls.named), unit.in_place)
+        calls = calls._replace(order=unit.in_place.order)
+        held = _by_position(calls._replace(equal=calls.named), unit.in_place.kept)
     elif name == "call_accuracy":
         held = _creditable(calls)
         calls = calls._replace(equal=_masks(held, len(calls.equal)))
     else:
         held = _HELD.get(name, _matched)(calls, kept)
-    rows = settled(calls, held, distance, across=True)
+    rows, pairs = settled(calls, held, distance, across=True), set(held)
     return [
-        _with_credit(name, calls, row, held)
+        _with_credit(name, calls, row, pairs)
         for row in rows
         if row.expected is None or row.expected in looked_at
     ]
 
 
-def _with_credit(name: str, calls: Calls, row: Aligned, held: list[Pair]) -> Counted:
+def _with_credit(name: str, calls: Calls, row: Aligned, held: set[Pair]) -> Counted:
     if row.expected is None or row.actual is None:
         return Counted(row, 0.0)
     is_held = (row.expected, row.actual) in held

@@ -187,15 +187,15 @@ def _notes(found: list[Diff]) -> list[str]:
 
 def remarks(one: Diff) -> list[str]:
     """Return what is to be known of a run beside its rows."""
-    both, said = one.sides, []
+    both = one.sides
+    said = [] if both.stored else ["not scored yet under this policy; scored for this alone"]
+    if one.explanation is not None and not compares_calls(one.explanation.metric):
+        return said
     if not both.units:
         return ["no reference"]
     if both.alternatives > 1:
-        said.append(
-            f"compared with alternative {both.scores['reference_id']} (from 0) of {both.alternatives}"
-        )
-    if not both.stored:
-        said.append("not scored yet under this policy; scored for this alone")
+        chosen_one = f"alternative {both.scores['reference_id']} (from 0) of {both.alternatives}"
+        said.insert(0, f"compared with {chosen_one}")
     if any(unit.hidden for unit in both.units):
         said.append("arguments of some calls were not captured")
     return said

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pipeline.landing.canonical import canonical_json
 from pipeline.redact import MASK, redact
-from pipeline.report.reasons import Facing, applying, read, reason
+from pipeline.report.reasons import Arguments, Facing, applying, read, reason
 from pipeline.scoring.rules import Rules
 
 if TYPE_CHECKING:
@@ -58,6 +58,18 @@ class Differences:
         self._match = match
         self.between = cache(self._between)
         self.reason = cache(partial(reason, match))
+        self._texts = cache(self._read_texts)
+
+    def distance(self, calls: Facing) -> int:
+        """Return in how many top-level arguments the calls differ as texts, after the rules."""
+        e, a = self._texts(calls.tool, calls.expected), self._texts(calls.tool, calls.actual)
+        return len({name for name, _ in e ^ a})
+
+    def _read_texts(self, tool: str, side: Arguments) -> frozenset[tuple[str, str]]:
+        if side.status != "ok":
+            return frozenset()
+        read_args = read(self.rules, tool, side)
+        return frozenset((name, canonical_json(value)) for name, value in read_args.items())
 
     def _between(self, calls: Facing) -> list[Difference]:
         """Return what keeps the calls from being equal, by path; none where arguments are hidden."""

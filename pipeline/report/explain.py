@@ -15,7 +15,8 @@ from pipeline.scoring.compare import FAMILIES
 
 if TYPE_CHECKING:
     from pipeline.policy import Policy
-    from pipeline.report.sides import Sides, Unit
+    from pipeline.report.sides import Sides
+    from pipeline.report.unit import Unit
 
 SYMBOLS = {
     "n_ordered": ("n",),

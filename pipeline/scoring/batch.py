@@ -34,7 +34,7 @@ ENOUGH_REWARD = 1 - 1e-6
 
 
 class Scored(NamedTuple):
-    """The scores of a batch, and how many distinct calls of each tool its policy read again."""
+    """The scores of a batch, how many distinct calls of each tool were read again, and its calls."""
 
     scores: pl.DataFrame
     rekeyed: dict[str, int]

@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.scoring.assignment import assign, augment
+from pipeline.scoring.subsequence import length_of_lcs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -55,11 +56,30 @@ def arranged(
     ]
     if len(blocks) == len(masks):
         return list(calls)
+    if not optional and _meets_all(order := _first_come(blocks, masks), masks):
+        return order
     farthest = _farthest(blocks, masks, optional)
     place = {call: at for at, call in _met(farthest, blocks, masks, optional)}
     return [
         call for block in blocks for call in sorted(block, key=lambda c: place.get(c, farthest.end))
     ]
+
+
+def _first_come(blocks: Sequence[Sequence[int]], masks: Sequence[int]) -> list[int]:
+    """Return the order in which each call takes the first position that is still open."""
+    used = 0
+    place = {}
+    for call in (call for block in blocks for call in block):
+        open_ones = masks[call] & ~used
+        place[call] = open_ones & -open_ones or 1 << used.bit_length()
+        used |= open_ones & -open_ones
+    return [call for block in blocks for call in sorted(block, key=place.__getitem__)]
+
+
+def _meets_all(order: Sequence[int], masks: Sequence[int]) -> bool:
+    """Tell whether an order meets so much that none can meet more."""
+    bound = min(sum(mask > 0 for mask in masks), _union(masks).bit_count())
+    return length_of_lcs([masks[call] for call in order]) == bound
 
 
 def _farthest(blocks: Sequence[Sequence[int]], masks: Sequence[int], optional: int) -> _Reach:
@@ -70,11 +90,12 @@ def _farthest(blocks: Sequence[Sequence[int]], masks: Sequence[int], optional: i
         ends = [reach.end for reach in best]
         # Of the starts between two matched positions only the last can be best.
         starts = sorted({bisect_right(ends, place) - 1 for place in _places(_union(own))})
-        found = [
-            _Reach(end, _plus(before.worth, gain), before.end, number, before)
-            for before in (best[at] for at in starts)
-            for end, gain in _gains(own, before.end, optional)
-        ]
+        found = []
+        for before in (best[at] for at in starts):
+            for end, gain in _gains(own, before.end, optional):
+                worth = _plus(before.worth, gain)
+                if worth > best[bisect_right(ends, end) - 1].worth:
+                    found.append(_Reach(end, worth, before.end, number, before))
         best = _rising([*best, *found]) if found else best
     return best[-1]
 
@@ -89,13 +110,14 @@ def _rising(reaches: Iterable[_Reach]) -> list[_Reach]:
 
 def _gains(masks: Sequence[int], start: int, optional: int) -> Iterator[tuple[int, Worth]]:
     """Yield where the calls of one response meet more of the positions from `start` on."""
-    takers = _takers(masks, start)
+    takers: dict[int, int] = {}  # for each position the calls, as bits, that match it
     call_of: dict[int, int] = {}
     place_of: dict[int, int] = {}
     required_of: dict[int, int] = {}
     required_place: dict[int, int] = {}
     worth = (0, 0)
-    for place in sorted(takers):
+    for place in _places(_union(masks) >> start << start):
+        takers[place] = sum(1 << call for call, mask in enumerate(masks) if mask >> place & 1)
         augment(place, takers, call_of, place_of)
         if not optional >> place & 1:
             augment(place, takers, required_of, required_place)
@@ -105,15 +127,6 @@ def _gains(masks: Sequence[int], start: int, optional: int) -> Iterator[tuple[in
             yield place + 1, worth
         if worth == (len(masks), len(masks)):
             return
-
-
-def _takers(masks: Sequence[int], start: int) -> dict[int, int]:
-    """Return for each position from `start` on the calls, as bits, that match it."""
-    takers: dict[int, int] = {}
-    for call, mask in enumerate(masks):
-        for place in _places(mask >> start << start):
-            takers[place] = takers.get(place, 0) | 1 << call
-    return takers
 
 
 def _met(

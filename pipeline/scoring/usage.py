@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from pipeline.metrics.ratio import per
 from pipeline.scoring.segments import lists, logged_totals, totals
 
 
@@ -32,17 +33,19 @@ def usage(runs: pl.DataFrame, steps: pl.DataFrame, calls: pl.DataFrame) -> pl.Da
 
 def distinct(values: pl.Series, lengths: pl.Series) -> pl.Series:
     """Return how many different values a segment holds; null for none."""
-    found = lists(values, lengths).list.drop_nulls().list.n_unique().cast(pl.Int64)
-    return pl.DataFrame({"n": found}).select(pl.when(pl.col("n") > 0).then("n")).to_series()
+    different = lists(values, lengths).list.n_unique().cast(pl.Int64)
+    null = totals(values.is_null(), lengths) > 0  # counted among the different ones
+    frame = pl.DataFrame({"n": different - null.cast(pl.Int64)})
+    return frame.select(pl.when(pl.col("n") > 0).then("n")).to_series()
 
 
 def _amount(values: pl.Series, lengths: pl.Series) -> pl.Series:
     """Sum an amount in the order of the run's steps, so that no other run touches its last bit."""
-    found = lists(values, lengths)
-    frame = pl.DataFrame({"sum": found.list.sum(), "known": found.list.drop_nulls().list.len()})
+    sums = lists(values, lengths).list.sum()
+    frame = pl.DataFrame({"sum": sums, "known": totals(values.is_not_null(), lengths)})
     return frame.select(pl.when(pl.col("known") > 0).then("sum")).to_series()
 
 
 def _wall(runs: pl.DataFrame) -> pl.Series:
-    spent = (pl.col("ended_at") - pl.col("started_at")).dt.total_microseconds() / 1000
+    spent = per((pl.col("ended_at") - pl.col("started_at")).dt.total_microseconds(), 1000)
     return runs.select(pl.when(spent >= 0).then(spent)).to_series()

@@ -56,7 +56,10 @@ def _create_judged(con: duckdb.DuckDBPyConnection, rule: str) -> None:
 
     The rule stands on lines of its own, so that a comment in it ends there.
     """
-    judged = con.sql(f"SELECT *, (\n{rule}\n) AS {_PASSED} FROM grouped")  # noqa: S608 - the person's own SQL
+    query = f"SELECT *, (\n{rule}\n) AS {_PASSED} FROM grouped"  # noqa: S608 - the person's own SQL
+    if len(con.extract_statements(query)) != 1:
+        raise InputError(f"--pass {rule!r}: one condition is wanted, not several statements")
+    judged = con.sql(query)
     seen = judged.types[-1]
     if seen != duckdb.sqltypes.BOOLEAN:
         raise InputError(
@@ -115,7 +118,7 @@ def sources(lake: Lake, run_keys: Sequence[int]) -> list[str]:
     keys = pl.Series("run_key", run_keys, dtype=pl.UInt64)
     bases = {key >> KEY_ROWS << KEY_ROWS for key in run_keys}
     found = pl.concat(
-        pl.scan_parquet(batch.file("runs"))
+        pl.scan_parquet(batch.file("runs"), glob=False)
         .filter(pl.col("run_key").is_in(keys.implode()))
         .select("source_path", "source_line", "run_id")
         for batch in lake.batches()

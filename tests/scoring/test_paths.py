@@ -34,7 +34,9 @@ def error(name: str, args: Any = None, **more: Any) -> dict[str, Any]:
     return call(name, args, is_error=True, **more)
 
 
-def paths_of(folder: Path, policy: str, *runs: list[dict[str, Any]], **more: Any) -> list[dict[str, Any]]:
+def paths_of(
+    folder: Path, policy: str, *runs: list[dict[str, Any]], **more: Any
+) -> list[dict[str, Any]]:
     """Land and score runs with these steps; the scores in their order."""
     add(folder / "lake", "trajtab", *(run(f"r{i}", *steps, **more) for i, steps in enumerate(runs)))
     return scored(folder / "lake", policy).to_dicts()
@@ -56,7 +58,10 @@ def chat(name: str, *outputs: str | None) -> dict[str, Any]:
         if output is not None
     ]
     user = {"role": "user", "content": "Go."}
-    return {"id": name, "messages": [user, {"role": "assistant", "content": None, "tool_calls": asked}, *told]}
+    return {
+        "id": name,
+        "messages": [user, {"role": "assistant", "content": None, "tool_calls": asked}, *told],
+    }
 
 
 # ---------------------------------------------------------------- repeats
@@ -84,7 +89,10 @@ PAGES = [call("search", {"q": "hotels in Lyon", "cursor": cursor}) for cursor in
         ('[backtracking]\nsimilarity = 0.8\nprogress_args = ["cursor"]', 0),
         ('[backtracking]\nsimilarity = 0.8\nprogress_args = ["page"]', 2),
         ('[[match.rule]]\narg = "cursor"\nignore = true', 2),
-        ('[backtracking]\nprogress_args = ["cur*"]\n[[match.rule]]\narg = "cursor"\nignore = true', 0),
+        (
+            '[backtracking]\nprogress_args = ["cur*"]\n[[match.rule]]\narg = "cursor"\nignore = true',
+            0,
+        ),
         ('[backtracking]\nsimilarity = 0.8\nexempt = ["search"]', 0),
     ],
 )
@@ -185,8 +193,16 @@ def test_loops(tmp_path: Path, names: str, n_loops: int, inside: str) -> None:
 
 def test_runs_do_not_touch_each_other(tmp_path: Path) -> None:
     """Equal calls, failures and successes on both sides of a boundary, and empty runs between."""
-    runs: list[list[dict[str, Any]]] = [[call("a"), error("a")], [], [call("a")], [call("a")], [error("b")]]
-    found = paths_of(tmp_path, "[backtracking]\nsimilarity = 0.1\n[path]\noutput_used = true", *runs)
+    runs: list[list[dict[str, Any]]] = [
+        [call("a"), error("a")],
+        [],
+        [call("a")],
+        [call("a")],
+        [error("b")],
+    ]
+    found = paths_of(
+        tmp_path, "[backtracking]\nsimilarity = 0.1\n[path]\noutput_used = true", *runs
+    )
     assert [row["n_backtracks"] for row in found] == [1, 0, 0, 0, 0]
     assert [row["n_recovered"] for row in found] == [0] * 5
     assert [row["n_retry_same"] for row in found] == [0] * 5
@@ -197,10 +213,19 @@ def test_runs_do_not_touch_each_other(tmp_path: Path) -> None:
 def test_one_call_that_was_not_captured_leaves_repeats_unknown(tmp_path: Path) -> None:
     policy = '[backtracking]\nsimilarity = 0.5\nprogress_args = ["x"]'
     found = path_of(tmp_path, policy, error("a", {"x": 1}), call("a", {"x": 1}), uncaptured("a"))
-    unknown = ("n_backtracks", "backtracking_rate", "tool_precision", "n_loops", "n_retry_same", "n_duplicate")
+    unknown = (
+        "n_backtracks",
+        "backtracking_rate",
+        "tool_precision",
+        "n_loops",
+        "n_retry_same",
+        "n_duplicate",
+    )
     assert [found[name] for name in unknown] == [None] * len(unknown)
     assert (found["error_rate"], found["n_recovered"], found["recovery_quality"]) == (1 / 3, 1, 1)
-    assert [(row["is_backtrack"], row["in_loop"]) for row in marked(tmp_path / "lake")] == [(None, None)] * 3
+    assert [(row["is_backtrack"], row["in_loop"]) for row in marked(tmp_path / "lake")] == [
+        (None, None)
+    ] * 3
     assert [row["is_retry"] for row in marked(tmp_path / "lake")] == [False, True, False]
 
 
@@ -223,7 +248,9 @@ def test_calls_of_others_are_not_looked_at(tmp_path: Path) -> None:
         ('[errors]\npatterns = ["^Error"]\nempty_output = true', [3 / 4, None, 0]),
     ],
 )
-def test_errors_that_outputs_tell_of(tmp_path: Path, policy: str, error_rates: list[float | None]) -> None:
+def test_errors_that_outputs_tell_of(
+    tmp_path: Path, policy: str, error_rates: list[float | None]
+) -> None:
     """Four calls: an error, a refusal, an empty output, none; a run without outputs; a sound one."""
     add(
         tmp_path / "lake",
@@ -251,7 +278,9 @@ def test_patterns_add_to_the_format_s_own_signal(tmp_path: Path) -> None:
     "policy", ['[errors]\npatterns = ["(?!a)b"]', '[backtracking]\nabandon_patterns = ["(?!a)b"]']
 )
 def test_a_pattern_that_cannot_be_searched_for_is_refused(tmp_path: Path, policy: str) -> None:
-    with pytest.raises(InputError, match=r"patterns: '\(\?!a\)b' cannot be searched for: look-around"):
+    with pytest.raises(
+        InputError, match=r"patterns: '\(\?!a\)b' cannot be searched for: look-around"
+    ):
         path_of(tmp_path, policy, call("a"))
 
 
@@ -280,9 +309,17 @@ def test_runs_without_calls(tmp_path: Path) -> None:
     """A run that only answers, and one without a single step: rows, with little to say."""
     idle, empty = paths_of(tmp_path, "", [FINAL], [])
     for row in (idle, empty):
-        unknown = ("error_rate", "tool_precision", "backtracking_rate_calls", "recovery_quality", "token_efficiency")
+        unknown = (
+            "error_rate",
+            "tool_precision",
+            "backtracking_rate_calls",
+            "recovery_quality",
+            "token_efficiency",
+        )
         assert [row[name] for name in (*unknown, "composite")] == [None] * 6
-        assert [row[n] for n in ("n_calls", "n_errors", "n_backtracks", "n_loops", "n_recovered")] == [0] * 5
+        assert [
+            row[n] for n in ("n_calls", "n_errors", "n_backtracks", "n_loops", "n_recovered")
+        ] == [0] * 5
     assert (idle["backtracking_rate"], idle["length_efficiency"]) == (0, 1)
     assert (empty["backtracking_rate"], empty["length_efficiency"]) == (None, None)
 
@@ -302,13 +339,23 @@ def test_recovery_looks_only_so_far(tmp_path: Path) -> None:
     """Three steps: 1 − 2/5; with at most two steps, out of reach."""
     steps = [error("a"), LLM, LLM, call("b")]
     assert path_of(tmp_path, "", *steps)["recovery_quality"] == 3 / 5
-    assert scored(tmp_path / "lake", "[recovery]\nmax_steps = 2")["recovery_quality"].to_list() == [0]
+    assert scored(tmp_path / "lake", "[recovery]\nmax_steps = 2")["recovery_quality"].to_list() == [
+        0
+    ]
 
 
 def test_recovery_counts_responses_where_they_are_known(tmp_path: Path) -> None:
     """Successes beside a failure in its response are no recovery, however many, nor earlier ones."""
-    beside = [error("a", response_index=0), *[call("b", response_index=0)] * 30, call("c", response_index=2)]
-    crossed = [call("a", response_index=3), error("b", response_index=4), call("c", response_index=3)]
+    beside = [
+        error("a", response_index=0),
+        *[call("b", response_index=0)] * 30,
+        call("c", response_index=2),
+    ]
+    crossed = [
+        call("a", response_index=3),
+        error("b", response_index=4),
+        call("c", response_index=3),
+    ]
     found = paths_of(tmp_path, "", beside, crossed, [*crossed, call("d", response_index=5)])
     assert [row["recovery_quality"] for row in found] == [4 / 5, 0, 1]
 
@@ -362,7 +409,9 @@ def test_tokens(tmp_path: Path) -> None:
     )
 
 
-WEIGHTED = "[composite]\nlength = 1\nprecision = 3\nbacktracking = 0\nrecovery = 0\ntokens = 2\nerrors = 0"
+WEIGHTED = (
+    "[composite]\nlength = 1\nprecision = 3\nbacktracking = 0\nrecovery = 0\ntokens = 2\nerrors = 0"
+)
 
 
 def test_the_weights_are_the_policy_s(tmp_path: Path) -> None:
@@ -396,7 +445,14 @@ def test_outputs_used(tmp_path: Path) -> None:
     ]
     found = path_of(tmp_path, "[path]\noutput_used = true", LLM | {"content": "over"}, *steps)
     assert (found["n_outputs"], found["n_outputs_used"], found["output_used_rate"]) == (5, 2, 2 / 5)
-    assert [row["output_used"] for row in marked(tmp_path / "lake")] == [True, False, True, False, None, False]
+    assert [row["output_used"] for row in marked(tmp_path / "lake")] == [
+        True,
+        False,
+        True,
+        False,
+        None,
+        False,
+    ]
     unasked = scored(tmp_path / "lake")
     assert unasked.select("n_outputs", "n_outputs_used", "output_used_rate").row(0) == (None,) * 3
 
@@ -406,7 +462,9 @@ def test_abandonments(tmp_path: Path) -> None:
     given_up = [LLM | {"content": text} for text in ("I give up", "hm", "GIVE UP")]
     user = {"kind": "message", "content": "give up"}
     policy = '[backtracking]\nabandon_patterns = ["(?i)give up", "hopeless"]'
-    found = paths_of(tmp_path, policy, [*given_up, user], [LLM, user], [LLM, FINAL | {"content": "done"}])
+    found = paths_of(
+        tmp_path, policy, [*given_up, user], [LLM, user], [LLM, FINAL | {"content": "done"}]
+    )
     assert [row["abandonments"] for row in found] == [2, None, 0]
     assert scored(tmp_path / "lake")["abandonments"].to_list() == [None] * 3
 
@@ -427,7 +485,9 @@ TEXTS = {"tool_name", "tool_args", "output", "content"}
         ({"path": {"output_used": True}}, {"tool_args", "output", "content"}),
     ],
 )
-def test_texts_are_read_only_where_the_policy_needs_them(told: dict[str, Any], texts: set[str]) -> None:
+def test_texts_are_read_only_where_the_policy_needs_them(
+    told: dict[str, Any], texts: set[str]
+) -> None:
     assert TEXTS & set(step_columns(parse(told, "here"))) == texts
 
 
@@ -463,7 +523,8 @@ def test_text_is_no_figure() -> None:
 RATES = [
     name
     for name, metric in metrics().items()
-    if metric.kind == "fraction" and metric.family in ("path", "recovery", "efficiency", "composite")
+    if metric.kind == "fraction"
+    and metric.family in ("path", "recovery", "efficiency", "composite")
 ]
 EVERYTHING = """
 [errors]
@@ -485,7 +546,9 @@ def test_rates_lie_between_nothing_and_all(runs: list[list[Step]], policy: str) 
         found = paths_of(Path(folder), policy, *([*map(record, steps)] for steps in runs))
     assert len(RATES) == 10
     for row in found:
-        assert {name: row[name] for name in RATES if row[name] is not None and not 0 <= row[name] <= 1} == {}
+        assert {
+            name: row[name] for name in RATES if row[name] is not None and not 0 <= row[name] <= 1
+        } == {}
 
 
 @few
@@ -502,9 +565,19 @@ def test_a_further_success_never_raises_the_error_rate(runs: list[list[Step]]) -
 
 @few
 @given(st.data(), st.lists(told_runs(), min_size=2, max_size=15), st.sampled_from(["", EVERYTHING]))
-def test_how_runs_are_batched_changes_no_number(data: st.DataObject, runs: list[list[Step]], policy: str) -> None:
+def test_how_runs_are_batched_changes_no_number(
+    data: st.DataObject, runs: list[list[Step]], policy: str
+) -> None:
+    """Not by a bit: neither the counts, nor quotients, nor sums of money and time."""
     at = data.draw(st.integers(1, len(runs) - 1))
-    records = [run(f"r{i:03}", *map(record, steps)) for i, steps in enumerate(runs)]
+    spent = [
+        [record(step) | {"cost_usd": n / 7, "duration_ms": n / 3} for n, step in enumerate(steps)]
+        for steps in runs
+    ]
+    times = [
+        {"started_at": 0, "ended_at": f"1970-01-01T00:00:{i:02}.{i:03}1Z"} for i in range(len(runs))
+    ]
+    records = [run(f"r{i:03}", *spent[i], **times[i]) for i in range(len(runs))]
     with tempfile.TemporaryDirectory() as folder:
         whole, halves = Path(folder, "one", "lake"), Path(folder, "two", "lake")
         add(whole, "trajtab", *records)
@@ -512,7 +585,9 @@ def test_how_runs_are_batched_changes_no_number(data: st.DataObject, runs: list[
         add(halves, "trajtab", *records[:at])
         tables = [scored(lake, policy).drop("run_key") for lake in (whole, halves)]
         calls = [
-            pl.DataFrame(marked(lake), schema=CallScores.polars()).drop("run_key").sort("run_id", "step_index")
+            pl.DataFrame(marked(lake), schema=CallScores.polars())
+            .drop("run_key")
+            .sort("run_id", "step_index")
             for lake in (whole, halves)
         ]
     assert tables[0].equals(tables[1])

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pipeline.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from pipeline.landing.model import Run, Task
+    from pipeline.landing.chunks import Place
+    from pipeline.landing.model import Damage, Run, Task
     from pipeline.landing.reader import Head, Piece, Source
 
 
@@ -25,7 +26,7 @@ class Format(NamedTuple):
     """Why this file is of the format (a short reason), or None when it is not."""
     pieces: Callable[[Source], Iterator[Piece]]
     """The file as records, in order, read with bounded memory."""
-    decode: Callable[[Piece, Any], Iterable[Run | Task]]
+    decode: Callable[[Piece, Any], Iterable[Run | Task | Damage]]
     """One record to runs and tasks; raises `RejectError` for a record that cannot land."""
     fills: str
     """What it can fill, for people."""
@@ -35,6 +36,10 @@ class Format(NamedTuple):
     """Does a call that says nothing of an error count as one that worked?"""
     prepare: Callable[[Source], Any] | None = None
     """What decoding needs to know of the whole file beforehand (picklable), if anything."""
+    reports_damage: bool = False
+    """Is a record many lines, of which `decode` refuses the damaged ones alone (`Damage`)?"""
+    reread: Callable[[Source, Sequence[Place]], Iterator[bytes]] | None = None
+    """How records are read again from their places, where they are not each one run of bytes."""
 
 
 _NAMES = (
@@ -47,6 +52,14 @@ _NAMES = (
     "adk_evalset",
     "adk_session",
     "adk_evalset_result",
+    "claude_code",
+    "codex_rollout",
+    "codex_exec",
+    "gemini_cli",
+    "swe_agent",
+    "mini_swe_agent",
+    "openhands_events",
+    "openhands_output",
     "openai_chat",
 )
 """In the order they are tried: the more particular first where two could claim one file."""

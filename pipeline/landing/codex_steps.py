@@ -1,0 +1,160 @@
+"""A Codex rollout's items to steps: responses put together, tokens given to them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from pipeline.landing.codex import outcome
+from pipeline.landing.messages import text_of
+from pipeline.landing.transcript import Transcript, label, raw, spend
+
+if TYPE_CHECKING:
+    from pipeline.landing.model import Step, When
+
+# Codex tells the model of its surroundings in a user's words.
+_INJECTED = (
+    "<environment_context>",
+    "<user_instructions>",
+    "<permissions instructions>",
+    "<skills_instructions>",
+    "<turn_aborted>",
+    "# AGENTS.md instructions",
+)
+_ACTORS = {"developer": "system", "user": "user"}
+
+
+class Item(msgspec.Struct):
+    """One item of OpenAI's Responses API."""
+
+    type: str = ""
+    role: str | None = None
+    content: Any = None
+    name: str | None = None
+    arguments: msgspec.Raw | UnsetType = UNSET
+    input: msgspec.Raw | UnsetType = UNSET
+    action: msgspec.Raw | UnsetType = UNSET
+    call_id: str | None = None
+    output: Any = None
+    summary: Any = None
+    status: str | None = None
+
+
+class Usage(msgspec.Struct):
+    """Tokens; cached ones are part of the input, reasoning is part of the output."""
+
+    input_tokens: int | None = None
+    cached_input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+class TokenInfo(msgspec.Struct):
+    """What the last request used, and the running total, which may restart."""
+
+    last_token_usage: Usage | None = None
+    total_token_usage: Usage | None = None
+
+
+class Items:
+    """The steps of one rollout.
+
+    Nothing marks where a response ends: it does where a result, a user's message or its tokens
+    follow. Versions differ in whether tokens are logged before a response or after it.
+    """
+
+    def __init__(self) -> None:
+        self.transcript = Transcript()
+        self.aborted = False
+        self._response: Step | None = None
+        self._last: Step | None = None
+        self._unspent: list[Usage] = []
+        self._total: Usage | None = None
+
+    def add(self, item: Item, at: When) -> None:
+        """Add one item."""
+        if item.type == "message":
+            self._message(item, at)
+        elif item.type == "reasoning":
+            thoughts = text_of(item.summary)
+            label(self._open(at), thoughts=thoughts if isinstance(thoughts, str) else None)
+        elif item.type in {"function_call", "custom_tool_call"}:
+            args = item.arguments if item.type == "function_call" else item.input
+            response = self._open(at)
+            self.transcript.call(
+                item.name or "", args, item.call_id, response=response, started_at=at
+            )
+        elif item.type in {"function_call_output", "custom_tool_call_output"}:
+            self._response = None
+            self.transcript.answer(item.call_id, outcome(item.output), at)
+        elif item.type in {"local_shell_call", "web_search_call"}:
+            self._built_in(item, at)
+
+    def _message(self, item: Item, at: When) -> None:
+        text = text_of(item.content)
+        if item.role == "assistant":
+            step = self._open(at, fresh=self._response is not None and self._has_calls())
+            step.content = text if step.content is None else f"{step.content}\n{text}"
+            return
+        self._response = None
+        actor = _ACTORS.get(item.role or "", "system")
+        injected = isinstance(text, str) and text.lstrip().startswith(_INJECTED)
+        self.transcript.hear(text, "system" if injected else actor, started_at=at)
+        self.aborted = self.aborted and injected
+
+    def _built_in(self, item: Item, at: When) -> None:
+        """Add a call of a tool that has no arguments of its own, but an action."""
+        action = raw() if isinstance(item.action, UnsetType) else item.action
+        is_shell = item.type == "local_shell_call"
+        step = self.transcript.call(
+            item.type.removesuffix("_call"),
+            action,
+            item.call_id,
+            response=self._open(at),
+            waits=is_shell,
+            started_at=at,
+        )
+        if not is_shell:
+            step.is_error = None if item.status is None else item.status == "failed"
+
+    def _has_calls(self) -> bool:
+        return self.transcript.steps[-1].kind == "tool_call"
+
+    def _open(self, at: When, *, fresh: bool = False) -> Step:
+        """Return the response that goes on, or the next one."""
+        self.aborted = False
+        if self._response is None or fresh:
+            self._response = self._last = self.transcript.respond(started_at=at)
+            for usage in self._unspent:
+                _use(self._response, usage)
+            self._unspent.clear()
+        return self._response
+
+    def count(self, info: TokenInfo) -> None:
+        """Give a response its tokens; an event that repeats the running total says nothing new."""
+        usage = info.last_token_usage
+        if usage is None or (info.total_token_usage is not None and self._repeats(info)):
+            return
+        if self._last is None or self._last.input_tokens is not None:
+            self._unspent.append(usage)
+        else:
+            _use(self._last, usage)
+            self._response = None
+
+    def _repeats(self, info: TokenInfo) -> bool:
+        before, self._total = self._total, info.total_token_usage
+        return before == self._total
+
+    def finished(self) -> list[Step]:
+        """Return the steps; tokens of responses that were not logged go to the last one."""
+        if self._unspent and self._last is not None:
+            for usage in self._unspent:
+                _use(self._last, usage)
+        return self.transcript.finished()
+
+
+def _use(step: Step, usage: Usage) -> None:
+    spend(step, usage.input_tokens, usage.output_tokens)
+    cached = (step.labels or {}).get("cached_input_tokens", 0) + (usage.cached_input_tokens or 0)
+    label(step, cached_input_tokens=cached or None)

@@ -1,0 +1,198 @@
+"""Jaeger's JSON: what its API and its user interface export."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from pipeline.landing.decode import decoding
+from pipeline.landing.formats import Format
+from pipeline.landing.framing import elements_of
+from pipeline.landing.model import RejectError
+from pipeline.landing.reader import Piece
+from pipeline.landing.scattered import by_key, gathered, reread
+from pipeline.landing.spans import Event, Span
+from pipeline.landing.trace import run_of
+from pipeline.landing.vocabulary import understood
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pipeline.landing.model import Run
+    from pipeline.landing.reader import Head, Source
+
+_MICRO = 1000
+
+
+class Tag(msgspec.Struct):
+    """An attribute, of a span, a log or a process."""
+
+    key: str = ""
+    value: Any = None
+
+
+class Reference(msgspec.Struct):
+    """Another span this one follows."""
+
+    refType: str = "CHILD_OF"  # noqa: N815 - Jaeger's own names
+    spanID: str = ""  # noqa: N815
+
+
+class Log(msgspec.Struct):
+    """An event of a span."""
+
+    fields: list[Tag] | None = None
+
+    def event(self) -> Event:
+        """Return the event; its name is one of its fields."""
+        fields = _plain(self.fields)
+        return Event(str(fields.pop("event", "")), fields)
+
+
+class JaegerSpan(msgspec.Struct):
+    """One span. Times are microseconds."""
+
+    spanID: str  # noqa: N815
+    operationName: str = ""  # noqa: N815
+    references: list[Reference] | None = None
+    parentSpanID: str | None = None  # noqa: N815
+    startTime: int | None = None  # noqa: N815
+    duration: int | None = None
+    tags: list[Tag] | None = None
+    logs: list[Log] | None = None
+    processID: str = ""  # noqa: N815
+
+    def span(self) -> Span:
+        """Return the span, without its reading."""
+        tags = _plain(self.tags)
+        start = None if self.startTime is None else self.startTime * _MICRO
+        ends = start is not None and self.duration is not None
+        failed = _failed(tags)
+        return Span(
+            id=self.spanID,
+            parent=self._parent(),
+            name=self.operationName,
+            start=start,
+            end=(start or 0) + (self.duration or 0) * _MICRO if ends else None,
+            failed=failed,
+            error=_message(tags) if failed else None,
+            attributes=tags,
+            events=[log.event() for log in self.logs or ()],
+        )
+
+    def _parent(self) -> str | None:
+        parents = sorted(self.references or (), key=lambda one: one.refType != "CHILD_OF")
+        return next((one.spanID for one in parents), self.parentSpanID or None)
+
+
+class Process(msgspec.Struct):
+    """The process spans ran in."""
+
+    serviceName: str | None = None  # noqa: N815
+    tags: list[Tag] | None = None
+
+    def resource(self) -> dict[str, Any]:
+        """Return the process as an OpenTelemetry resource."""
+        return {"service.name": self.serviceName, **_plain(self.tags)}
+
+
+class Trace(msgspec.Struct):
+    """A trace, or the part of one that an export holds."""
+
+    traceID: str  # noqa: N815
+    spans: list[JaegerSpan]
+    processes: dict[str, Process] | None = None
+
+
+class Named(msgspec.Struct):
+    """Of a trace, its id; an export of several has none, but `data`."""
+
+    traceID: str | None = None  # noqa: N815
+    data: msgspec.Raw | UnsetType = UNSET
+
+
+_named = msgspec.json.Decoder(Named).decode
+_trace = msgspec.json.Decoder(Trace).decode
+_traces = msgspec.json.Decoder(list[Trace]).decode
+
+
+def _plain(tags: list[Tag] | None) -> dict[str, Any]:
+    return {tag.key: tag.value for tag in tags or ()}
+
+
+def _failed(tags: dict[str, Any]) -> bool:
+    marked = tags.get("error") in {True, "true"} or tags.get("otel.status_code") == "ERROR"
+    return marked or bool(tags.get("error.type"))
+
+
+def _message(tags: dict[str, Any]) -> Any:
+    names = ("otel.status_description", "error.message", "error.type")
+    return next((tags[name] for name in names if tags.get(name)), None)
+
+
+def _named_trace(data: bytes) -> str | None:
+    try:
+        return decoding(_named, data).traceID
+    except RejectError:
+        return None
+
+
+def _traces_of(source: Source) -> Iterator[Piece]:
+    """Yield every trace of a file: of one export, of an export a line, or a trace a line."""
+    head = source.head
+    if head.has("data") and head.second is None:
+        yield from source.elements("data")
+        return
+    for piece in source.records():
+        if head.has("data") and _named_trace(piece.data) is None:
+            for data, _, offset in elements_of(BytesIO(piece.data), "data"):
+                yield Piece(data, piece.line, piece.offset + offset)
+        else:
+            yield piece
+
+
+def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
+    """Decode all that a file holds of one trace into its run."""
+    if piece.data[:1] == b"{":
+        decoding(_trace, piece.data)
+        raise RejectError("missing_field", "a trace without traceID")
+    traces = decoding(_traces, piece.data)
+    spans = []
+    for trace in traces:
+        processes = {name: one.resource() for name, one in (trace.processes or {}).items()}
+        for one in trace.spans:
+            span = understood(one.span())
+            span.resource = processes.get(one.processID, {})
+            spans.append(span)
+    run = run_of(traces[0].traceID, spans)
+    if run is not None:
+        yield run
+
+
+def _is_trace(value: Any) -> bool:
+    return isinstance(value, dict) and "traceID" in value and isinstance(value.get("spans"), list)
+
+
+def sniff(head: Head) -> str | None:
+    """Recognise traceID and spans, alone or in `data`."""
+    data = head.first.get("data") if isinstance(head.first, dict) else None
+    if isinstance(data, list) and data and _is_trace(data[0]):
+        return "data[].traceID and spans"
+    return "records with traceID and spans" if _is_trace(head.first) else None
+
+
+FORMAT = Format(
+    name="jaeger",
+    title="Jaeger JSON, from its API or its user interface",
+    sniff=sniff,
+    pieces=lambda source: gathered(
+        source, by_key(_traces_of(source), _named_trace)
+    ),
+    decode=decode,
+    reread=reread,
+    fills="calls, arguments and results where captured, errors, tokens, times, sub-agents, messages",
+    lacks="references, success; arguments, results and messages where the tracer did not capture them",
+)

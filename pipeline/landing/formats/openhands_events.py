@@ -1,0 +1,68 @@
+"""OpenHands trajectories: a JSON array of the events of one run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from pipeline.landing.chat import final_output
+from pipeline.landing.decode import decoding
+from pipeline.landing.formats import Format
+from pipeline.landing.model import Run
+from pipeline.landing.openhands import Event
+from pipeline.landing.openhands_steps import collect
+from pipeline.landing.session import first_and_last
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pipeline.landing.reader import Head, Piece
+
+_decode = msgspec.json.Decoder(list[Event]).decode
+
+
+def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
+    """Decode the events of one run."""
+    history = decoding(_decode, piece.data)
+    events = collect(history)
+    steps = events.steps()
+    started, ended = first_and_last(event.timestamp for event in history)
+    yield Run(
+        steps=steps,
+        agent="openhands",
+        model=events.model,
+        prompt_hash=events.prompt_hash,
+        started_at=started,
+        ended_at=ended,
+        status="incomplete" if events.transcript.ends_open else "ok",
+        completed=True if events.finished else None,
+        final_output=events.farewell or final_output(steps),
+    )
+
+
+def is_event(value: Any) -> bool:
+    """Tell whether a value is an action with its arguments or an observation with its content."""
+    if not isinstance(value, dict):
+        return False
+    return (isinstance(value.get("action"), str) and "args" in value) or (
+        isinstance(value.get("observation"), str) and {"content", "extras"} & value.keys() != set()
+    )
+
+
+def sniff(head: Head) -> str | None:
+    """Recognise an array of actions with arguments and observations with content."""
+    if head.framing != "array" or not is_event(head.first):
+        return None
+    return "an array of actions and observations"
+
+
+FORMAT = Format(
+    name="openhands_events",
+    title="OpenHands trajectory, a JSON array of events",
+    sniff=sniff,
+    pieces=lambda source: source.document(),
+    decode=decode,
+    fills="calls, outputs, errors, parallel calls, tokens, times, the model",
+    lacks="ids, tasks, references, success; a trajectory must fit in memory",
+)

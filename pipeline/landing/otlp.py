@@ -1,0 +1,156 @@
+"""OTLP's JSON for traces: attributes, events and spans, in the spellings producers really use.
+
+Ids are hex or base64, 64-bit integers are numbers or text, enums are numbers or names.
+"""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from typing import Any
+
+import msgspec
+
+from pipeline.landing.model import RejectError
+from pipeline.landing.spans import Event, Span
+
+_HEX_BYTES = {32: 16, 16: 8}
+_BASE64_BYTES = {24: 16, 12: 8}
+_FAILED = {2, "2", "STATUS_CODE_ERROR", "ERROR", "Error"}
+
+
+class Value(msgspec.Struct):
+    """An attribute's value, of which one member is given."""
+
+    stringValue: str | None = None  # noqa: N815 - OTLP's own names
+    intValue: int | float | str | None = None  # noqa: N815
+    doubleValue: float | str | None = None  # noqa: N815
+    boolValue: bool | None = None  # noqa: N815
+    arrayValue: Values | None = None  # noqa: N815
+    kvlistValue: KeyValues | None = None  # noqa: N815
+    bytesValue: str | None = None  # noqa: N815
+
+    def plain(self) -> Any:
+        """Return the value as Python has it."""
+        if self.stringValue is not None:
+            return self.stringValue
+        if self.intValue is not None:
+            return whole(self.intValue)
+        if self.arrayValue is not None:
+            return [value.plain() for value in self.arrayValue.values or ()]
+        if self.kvlistValue is not None:
+            return plain(self.kvlistValue.values)
+        return next((v for v in (self.boolValue, self.doubleValue, self.bytesValue) if v is not None), None)  # fmt: skip
+
+
+class Values(msgspec.Struct):
+    """A list of values."""
+
+    values: list[Value] | None = None
+
+
+class KeyValue(msgspec.Struct):
+    """One attribute."""
+
+    key: str = ""
+    value: Value | None = None
+
+
+class KeyValues(msgspec.Struct):
+    """Attributes within an attribute."""
+
+    values: list[KeyValue] | None = None
+
+
+class SpanEvent(msgspec.Struct):
+    """An event of a span."""
+
+    name: str = ""
+    attributes: list[KeyValue] | None = None
+
+
+class Status(msgspec.Struct):
+    """How a span ended."""
+
+    code: int | str | None = None
+    message: str | None = None
+
+
+class Entry(msgspec.Struct):
+    """One span; or, without a span id, the resource of the spans that follow it."""
+
+    traceId: str | None = None  # noqa: N815
+    spanId: str | None = None  # noqa: N815
+    parentSpanId: str | None = None  # noqa: N815
+    name: str = ""
+    startTimeUnixNano: int | float | str | None = None  # noqa: N815
+    endTimeUnixNano: int | float | str | None = None  # noqa: N815
+    attributes: list[KeyValue] | None = None
+    events: list[SpanEvent] | None = None
+    status: Status | None = None
+
+    def span(self) -> Span:
+        """Return the span, without its reading.
+
+        Raises:
+            RejectError: an id is none.
+        """
+        attributes = plain(self.attributes)
+        failed, message = failure(self.status, attributes)
+        parent = self.parentSpanId
+        return Span(
+            id=hex_id(self.spanId or ""),
+            parent=None if parent is None or not parent.strip("0") else hex_id(parent),
+            name=self.name,
+            start=whole(self.startTimeUnixNano) or None,
+            end=whole(self.endTimeUnixNano) or None,
+            failed=failed,
+            error=message,
+            attributes=attributes,
+            events=[Event(event.name, plain(event.attributes)) for event in self.events or ()],
+        )
+
+
+def plain(pairs: list[KeyValue] | None) -> dict[str, Any]:
+    """Return attributes as a dict."""
+    return {pair.key: pair.value.plain() if pair.value else None for pair in pairs or ()}
+
+
+def whole(value: float | str | None) -> int | None:
+    """Return a 64-bit integer, however it is spelled; None where it is none.
+
+    >>> whole("1777555053780274700"), whole(1.5e18), whole("x")
+    (1777555053780274700, 1500000000000000000, None)
+    """
+    try:
+        return None if value is None else int(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def hex_id(text: str) -> str:
+    """Return an id in lower-case hex.
+
+    Raises:
+        RejectError: it is neither hex nor base64 of 8 or 16 bytes.
+
+    >>> hex_id("EEE4TSJD9AA="), hex_id("1041384D2243F400")
+    ('1041384d2243f400', '1041384d2243f400')
+    """
+    try:
+        if len(text) in _HEX_BYTES:
+            return bytes.fromhex(text).hex()
+        body = b64decode(text, validate=True)
+        if len(body) == _BASE64_BYTES.get(len(text)):
+            return body.hex()
+    except (ValueError, binascii.Error):
+        pass
+    raise RejectError("bad_value", f"{text[:40]!r} is no trace or span id, hex or base64")
+
+
+def failure(status: Status | None, attributes: dict[str, Any]) -> tuple[bool, Any]:
+    """Tell whether a span failed, and what it says of it."""
+    kind = attributes.get("error.type")
+    failed = (status is not None and status.code in _FAILED) or kind not in {None, ""}
+    message = status.message if status is not None else None
+    return failed, (message or kind or attributes.get("exception.message")) if failed else None

@@ -1,0 +1,273 @@
+"""What was said to a model and by it, in whichever shape its vendor or framework writes messages.
+
+OpenAI chat and Responses, Anthropic, Gemini, Bedrock, LangChain, Vercel's AI SDK, the parts of
+the GenAI conventions and OpenInference's wrapped members differ in names, not in idea: a message
+has a role, text, calls, and results of calls.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from pipeline.landing.canonical import canonical_json
+from pipeline.landing.literal import decoded, members, raw
+
+Raw = msgspec.Raw | UnsetType
+
+
+class Call(msgspec.Struct):
+    """A tool call a model asked for."""
+
+    name: str
+    arguments: Raw = UNSET
+    id: str | None = None
+
+
+class Result(msgspec.Struct):
+    """What a call returned, as it was told to the model."""
+
+    output: Any = None
+    id: str | None = None
+    name: str | None = None
+    failed: bool | None = None
+
+
+class Said(msgspec.Struct):
+    """One message. The role is None where the log does not tell it."""
+
+    role: str | None
+    text: str | None = None
+    calls: list[Call] = []
+    results: list[Result] = []
+
+
+_TYPES = {
+    "human": "user", "HumanMessage": "user", "HumanMessageChunk": "user",
+    "ai": "assistant", "AIMessage": "assistant", "AIMessageChunk": "assistant",
+    "system": "system", "SystemMessage": "system", "tool": "tool", "ToolMessage": "tool",
+}  # fmt: skip
+"""LangChain's message types, and the roles they stand for."""
+_ROLES = {
+    **{role: role for role in ("user", "assistant", "system", "tool")},
+    **{"model": "assistant", "developer": "system", "function": "tool"},
+    **_TYPES,
+}
+_HOLDERS = ("messages", "choices", "candidates", "generations", "contents", "output", "input")
+_SYSTEM = ("system", "instructions", "system_instruction", "systemInstruction")
+_NAME = ("name", "toolName", "tool_name")
+_ID = ("id", "call_id", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId")
+_RESULT_ID = (*_ID[1:], "id")
+_ARGUMENTS = ("arguments", "args", "input", "parameters")
+_OUTPUT = ("response", "result", "content", "output")
+_CALLS = {"tool_call", "tool_use", "tool-call", "function_call", "server_tool_call"}
+_RESULTS = {"tool_call_response", "tool_result", "tool-result", "function_call_output"}
+_SILENT = {"reasoning", "thinking", "redacted_thinking"}
+_CALL_MEMBERS = ("function_call", "functionCall", "toolUse")
+_RESULT_MEMBERS = ("function_response", "functionResponse", "toolResult")
+_LINE = re.compile(r"^(system|developer|user|assistant|tool): ", re.MULTILINE)
+
+
+def messages(value: Any, role: str | None) -> list[Said]:
+    """Return the messages of `value`; `role` is whose they are where they do not say so.
+
+    >>> messages('[{"role": "user", "parts": [{"type": "text", "content": "Hi"}]}]', None)
+    [Said(role='user', text='Hi', calls=[], results=[])]
+    >>> messages({"content": [{"type": "tool_use", "name": "f", "input": {}}]}, "assistant")[0].calls
+    [Call(name='f', arguments=<msgspec.Raw object at ...>, id=None)]
+    """
+    found = decoded(value) if isinstance(value, str) else value
+    if isinstance(found, str):
+        return _of_text(found, role)
+    if not isinstance(found, dict | list):
+        return []
+    said = _of_object(found, role) if isinstance(found, dict) else _of_list(found, role)
+    # An answer that is JSON itself is no message: its text is what was said.
+    if not said and (role == "assistant" or isinstance(value, str)):
+        return [Said(role, value if isinstance(value, str) else canonical_json(value))]
+    return said
+
+
+def together(said: list[Said]) -> Said | None:
+    """Return messages as one: what a response says in all."""
+    if not said:
+        return None
+    texts = [one.text for one in said if one.text is not None]
+    return Said(
+        said[0].role,
+        "\n".join(texts) if texts else None,
+        [call for one in said for call in one.calls],
+        [result for one in said for result in one.results],
+    )
+
+
+def _of_text(text: str, role: str | None) -> list[Said]:
+    """Read text: a transcript with a role before each message, or one message."""
+    marks = list(_LINE.finditer(text)) if _LINE.match(text) else []
+    if not marks:
+        return [Said(role, text)] if text else []
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    return [
+        _message({"role": mark[1], "content": text[mark.end() : end].rstrip("\n")}, None)
+        for mark, end in zip(marks, ends, strict=True)
+    ]
+
+
+def _of_list(items: list[Any], role: str | None) -> list[Said]:
+    if items and all(isinstance(item, str) for item in items):
+        return [Said(role, "\n".join(items))]
+    return [
+        said
+        for item in items
+        for said in (_of_list(item, role) if isinstance(item, list) else _of_item(item, role))
+    ]
+
+
+def _of_item(item: Any, role: str | None) -> list[Said]:
+    return _of_object(item, role) if isinstance(item, dict) else messages(item, role)
+
+
+def _of_object(value: dict[str, Any], role: str | None) -> list[Said]:
+    value = _unwrapped(value)
+    if _role(value) is None:
+        holder = next((name for name in _HOLDERS if _holds(value.get(name))), None)
+        if holder is not None:
+            return [*_system(value), *messages(value[holder], role)]
+        if isinstance(value.get("content"), dict):  # Gemini: a candidate, an ADK response
+            return _of_object(value["content"], role)
+        if isinstance(value.get("prompt"), str | list):
+            return [*_system(value), *messages(value["prompt"], "user")]
+        if isinstance(value.get("args"), list) and len(value) <= len(("args", "kwargs")):
+            return messages(value["args"], role)
+    return _spoken(value, role)
+
+
+def _holds(value: Any) -> bool:
+    return bool(value) and (
+        isinstance(value, list | str) or (isinstance(value, dict) and _role(value) is not None)
+    )
+
+
+def _unwrapped(value: dict[str, Any]) -> dict[str, Any]:
+    """Take off what frameworks wrap a message in."""
+    if isinstance(value.get("kwargs"), dict) and isinstance(value.get("id"), list):
+        return {"type": str(value["id"][-1]), **value["kwargs"]}  # a serialized LangChain object
+    inner = value.get("message")
+    return _unwrapped(inner) if isinstance(inner, dict) else value
+
+
+def _system(value: dict[str, Any]) -> list[Said]:
+    """Read the system prompt a request gives beside its messages."""
+    config = value.get("config")
+    holders = [value, config] if isinstance(config, dict) else [value]
+    given = next((one[name] for one in holders for name in _SYSTEM if one.get(name)), None)
+    said = together(messages(given, "system"))
+    return [] if said is None or said.text is None else [Said("system", said.text)]
+
+
+def _role(value: dict[str, Any]) -> str | None:
+    role, kind = value.get("role"), value.get("type")
+    if isinstance(role, str) and role in _ROLES:
+        return _ROLES[role]
+    return _TYPES.get(kind) if isinstance(kind, str) else None
+
+
+_TELLING = {
+    "role", "content", "contents", "parts", "text", "tool_calls",
+    *_CALL_MEMBERS, *_RESULT_MEMBERS,
+}  # fmt: skip
+
+
+def _spoken(value: dict[str, Any], role: str | None) -> list[Said]:
+    if value.get("type") in _SILENT:
+        return []
+    tells = value.get("type") in _RESULTS or not value.keys().isdisjoint(_TELLING)
+    return [_message(value, role)] if tells or _is_call(value) else []
+
+
+def _is_call(value: dict[str, Any]) -> bool:
+    asked = "toolName" in value or "arguments" in members(value, "function")
+    return asked or value.get("type") in _CALLS
+
+
+def _message(value: dict[str, Any], role: str | None) -> Said:
+    """Read one message, or one part of one that stands alone."""
+    said = Said(_role(value), calls=[], results=[])
+    texts: list[str] = []
+    body = next((value[n] for n in ("parts", "contents", "content") if value.get(n)), None)
+    alone = body is None or value.get("type") in _RESULTS or _is_call(value)
+    for part in [value] if alone else body if isinstance(body, list) else [body]:
+        _read_part(part, said, texts)
+    given = value.get("tool_calls") or members(value, "additional_kwargs").get("tool_calls")
+    for call in given if isinstance(given, list) else []:
+        _add_call(call, said)
+    if said.role == "tool" and not said.results:
+        output = "\n".join(texts) if texts else body
+        said.results.append(_result({**value, "output": output, "content": None}))
+    if said.role is None:
+        said.role = _implied(said, role, bare=set(value) <= {"content"})
+    said.text = "\n".join(texts) if texts else None
+    return said
+
+
+def _implied(said: Said, role: str | None, *, bare: bool) -> str | None:
+    """Tell the role of a message without one: calls are the model's, results a tool's."""
+    if said.results:
+        return "tool"
+    if said.calls:
+        return "assistant"
+    return None if bare and role == "user" else role
+
+
+def _read_part(part: Any, said: Said, texts: list[str]) -> None:
+    if isinstance(part, str):
+        texts.append(part)
+        return
+    if not isinstance(part, dict):
+        return
+    part = members(part, "message_content") or part
+    kind = part.get("type")
+    call = next((part[name] for name in _CALL_MEMBERS if isinstance(part.get(name), dict)), None)
+    result = next((part[n] for n in _RESULT_MEMBERS if isinstance(part.get(n), dict)), None)
+    if result is not None or kind in _RESULTS:
+        said.results.append(_result(result or part))
+    elif call is not None or _is_call(part):
+        _add_call(call or part, said)
+    elif kind not in _SILENT and part.get("thought") is not True:
+        text = part.get("text", part.get("content") if kind == "text" else None)
+        if isinstance(text, str):
+            texts.append(text)
+
+
+def _add_call(value: Any, said: Said) -> None:
+    if not isinstance(value, dict):
+        return
+    value = members(value, "tool_call") or value
+    holder = members(value, "function") or value
+    name = _first(holder, _NAME)
+    if isinstance(name, str) and name:
+        given = next((holder[key] for key in _ARGUMENTS if key in holder), UNSET)
+        said.calls.append(Call(name, raw(given), _text(_first(value, _ID))))
+
+
+def _result(value: dict[str, Any]) -> Result:
+    output = _first(value, _OUTPUT)
+    texts = [part.get("text") for part in output if isinstance(part, dict)] if isinstance(output, list) else []  # fmt: skip
+    if texts and all(isinstance(text, str) for text in texts):
+        output = "\n".join(texts)
+    failed = next((value[name] for name in ("is_error", "isError") if name in value), None)
+    if failed is None and value.get("status") in {"error", "success"}:
+        failed = value["status"] == "error"
+    told = bool(failed) if isinstance(failed, bool) else None
+    return Result(output, _text(_first(value, _RESULT_ID)), _text(_first(value, _NAME)), told)
+
+
+def _first(value: dict[str, Any], names: tuple[str, ...]) -> Any:
+    return next((value[name] for name in names if value.get(name) is not None), None)
+
+
+def _text(value: Any) -> str | None:
+    return None if value in {None, ""} or not isinstance(value, str | int) else str(value)

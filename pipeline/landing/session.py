@@ -1,0 +1,94 @@
+"""A session log as one record: its lines decoded one by one, the damaged ones reported.
+
+A session is one run, so its file is one record; but it was written line by line, and a line that
+cannot be read must not lose the rest.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from pipeline.landing.decode import decoding, refuse_invalid_utf8, values_of
+from pipeline.landing.model import Damage, RejectError
+from pipeline.landing.times import micros
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from pipeline.landing.model import When
+    from pipeline.landing.reader import Piece
+
+T = TypeVar("T")
+_Place = tuple[int, int]
+
+
+def read_lines(piece: Piece, decode: Callable[[bytes], T]) -> tuple[list[T], list[Damage]]:
+    """Decode each line of a session; return what could be read, and what could not.
+
+    Two values glued on one line are both read.
+    """
+    good: list[T] = []
+    damaged: list[Damage] = []
+    for place, line in _lines(piece):
+        found = _read(line, place, decode)
+        if isinstance(found, Damage) and (parts := list(values_of(line)))[1:]:
+            results = [_read(data, (place[0], place[1] + at), decode) for at, data in parts]
+        else:
+            results = [found]
+        for result in results:
+            if isinstance(result, Damage):
+                damaged.append(result)
+            else:
+                good.append(result)
+    return good, damaged
+
+
+def _lines(piece: Piece) -> Iterator[tuple[_Place, bytes]]:
+    offset = piece.offset
+    for number, line in enumerate(piece.data.split(b"\n"), piece.line):
+        body = line.lstrip()
+        if data := body.rstrip():
+            yield (number, offset + len(line) - len(body)), data
+        offset += len(line) + 1
+
+
+def _read(data: bytes, place: _Place, decode: Callable[[bytes], T]) -> T | Damage:
+    try:
+        refuse_invalid_utf8(data)
+        return decoding(decode, data)
+    except RejectError as error:
+        return Damage(*place, error.reason, error.detail, data)
+
+
+def parents_first(
+    items: Sequence[T], name: Callable[[T], str | None], parent: Callable[[T], str | None]
+) -> list[T]:
+    """Return `items` in their order, but for a parent that stands later: it moves before its child.
+
+    >>> parents_first(["b:a", "a:", "c:b"], lambda x: x[0], lambda x: x[2:])
+    ['a:', 'b:a', 'c:b']
+    """
+    places = {key: at for at, item in enumerate(items) if (key := name(item)) is not None}
+    seen: set[int] = set()
+    ordered: list[T] = []
+    for start in range(len(items)):
+        at: int | None = start
+        chain: list[T] = []
+        while at is not None and at not in seen:
+            seen.add(at)
+            chain.append(items[at])
+            at = places.get(parent(items[at]) or "")
+        ordered.extend(reversed(chain))
+    return ordered
+
+
+def first_and_last(moments: Iterable[When]) -> tuple[When, When]:
+    """Return the earliest and the latest moment, as they were written; None where there is none.
+
+    >>> first_and_last(["2026-01-02T00:00:00Z", None, "2026-01-01T12:00:00+02:00"])
+    ('2026-01-01T12:00:00+02:00', '2026-01-02T00:00:00Z')
+    """
+    known = [(at, moment) for moment in moments if (at := micros(moment)) is not None]
+    if not known:
+        return None, None
+    return min(known, key=lambda pair: pair[0])[1], max(known, key=lambda pair: pair[0])[1]

@@ -1,0 +1,25 @@
+"""Whether the extra `stats` is installed, and the numbers that are known without it."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from pipeline.errors import InputError
+
+PACKAGES = ("numpy", "scipy")
+RESAMPLES = 2000
+"""How many times the bootstrap draws unless told."""
+
+
+def require_statistics(what: str) -> None:
+    """Refuse to go on without NumPy and SciPy.
+
+    Raises:
+        InputError: one of them is not installed; the sentence says how to install it.
+    """
+    missing = [name for name in PACKAGES if find_spec(name) is None]
+    if missing:
+        raise InputError(
+            f"{what} needs {' and '.join(missing)}, not installed here: "
+            "`pip install 'trajtab[stats]'`"
+        )

@@ -1,0 +1,188 @@
+"""The arms of a comparison: the runs that filters pick, with their scores under a policy each.
+
+An arm is a filter over the columns of runs, so that versions, models, labels, days, or two
+policies of the same runs can be compared.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+import duckdb
+import polars as pl
+from xxhash import xxh3_128_hexdigest
+
+from pipeline import queries
+from pipeline.current import connect, current, policy_of, scores_schema, sql_file
+from pipeline.errors import InputError, QueryError
+from pipeline.lake import Lake
+from pipeline.metrics.registry import METRICS_VERSION, chosen
+from pipeline.schema import Runs
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Sequence
+
+    from duckdb import DuckDBPyConnection
+
+    from pipeline.current import Current
+    from pipeline.lake import Folder
+    from pipeline.metrics.metric import Metric
+    from pipeline.policy import Policy
+
+BASELINE, CANDIDATE = "baseline", "candidate"
+SIDES = {BASELINE: 0, CANDIDATE: 1}
+
+
+class Asked(NamedTuple):
+    """One arm as asked for: its name, its filter over runs (None: all), its policy."""
+
+    name: str
+    filter: str | None = None
+    policy: str | None = None
+
+
+class Arm(NamedTuple):
+    """One arm as found: how many runs, under which policy, and the hash of all it is made from."""
+
+    name: str
+    filter: str | None
+    policy: Policy
+    n_runs: int
+    n_unscored: int
+    hash: str
+
+
+class Opened(NamedTuple):
+    """A DuckDB connection with the arms in it, side by side.
+
+    `tasks` numbers the tasks of all arms, `members` says which runs are an arm's (side, run_key,
+    task, trial), `scores_baseline` and `scores_candidate` hold the scores that count.
+    """
+
+    con: DuckDBPyConnection
+    arms: list[Arm]
+
+    def metrics(self, names: Sequence[str] | None) -> list[Metric]:
+        """Return the metrics of these names; without names those headline metrics all arms have."""
+        wanted = list(dict.fromkeys(names)) if names else None
+        first, *others = ({m.name: m for m in chosen(wanted, arm.policy)} for arm in self.arms)
+        return [m for name, m in first.items() if all(name in other for other in others)]
+
+    @property
+    def notes(self) -> list[str]:
+        """What the person must know of the arms: runs, policies, and what is not scored."""
+        told = [
+            f"{arm.name}: {arm.n_runs:,} runs where {arm.filter or 'true'}" for arm in self.arms
+        ]
+        titles = [arm.policy.title for arm in self.arms]
+        if len(set(titles)) == 1:
+            told.append(f"policy: {titles[0]}")
+        else:
+            told += [f"{arm.name} policy: {arm.policy.title}" for arm in self.arms]
+        return told + [
+            f"{arm.n_unscored:,} of the {arm.name}'s {arm.n_runs:,} runs are not scored yet under "
+            "its policy: run `trajtab score`"
+            for arm in self.arms
+            if arm.n_unscored
+        ]
+
+
+@contextmanager
+def opened_arms(
+    lake: Lake | str | os.PathLike[str], asked: Sequence[Asked], where: str | None = None
+) -> Iterator[Opened]:
+    """Open the arms of a lake; `where` is a filter for all of them.
+
+    Raises:
+        InputError: a filter matches no run, or is more than one condition.
+        QueryError: DuckDB refuses a filter.
+    """
+    lake = lake if isinstance(lake, Lake) else Lake.open(lake)
+    con = connect(macros=False)
+    try:
+        yield Opened(con, _arms(con, lake, asked, where))
+    finally:
+        con.close()
+
+
+def _arms(
+    con: DuckDBPyConnection, lake: Lake, asked: Sequence[Asked], where: str | None
+) -> list[Arm]:
+    policies = [policy_of(lake, arm.policy) for arm in asked]
+    states = [current(lake, policy) for policy in policies]
+    _create_runs(con, lake, states[0].superseded)
+    for arm, policy, state in zip(asked, policies, states, strict=True):
+        scores = _parquet(con, state.scores, "scores", scores_schema(policy))
+        con.execute(f"CREATE VIEW scores_{arm.name} AS {scores}")
+    _create_picks(con, asked, where)
+    con.execute(queries.read("tables/members"))
+    found = []
+    for arm, policy, state in zip(asked, policies, states, strict=True):
+        n_runs, n_unscored = _counts(con, arm.name)
+        if not n_runs:
+            raise InputError(f"{_named(arm, where)} matches none of the lake's runs")
+        made_from = _hash(lake, state, policy, (arm.filter, where))
+        found.append(Arm(arm.name, arm.filter, policy, n_runs, n_unscored, made_from))
+    return found
+
+
+def _create_runs(con: DuckDBPyConnection, lake: Lake, superseded: list[int]) -> None:
+    gone = pl.DataFrame({"run_key": superseded}, schema={"run_key": pl.UInt64})
+    con.register("superseded", gone.to_arrow())
+    landed = _parquet(con, lake.batches(), "runs", Runs.polars())
+    con.execute(f"CREATE VIEW runs AS {landed} ANTI JOIN superseded USING (run_key)")
+
+
+def _parquet(
+    con: DuckDBPyConnection, folders: Sequence[Folder], table: str, schema: pl.Schema
+) -> str:
+    files = [sql_file(str(folder.file(table))) for folder in folders if folder.rows(table)]
+    if files:
+        return f"FROM read_parquet([{', '.join(files)}])"
+    con.register(f"no_{table}", pl.DataFrame(schema=schema).to_arrow())
+    return f"FROM no_{table}"
+
+
+def _create_picks(con: DuckDBPyConnection, asked: Sequence[Asked], where: str | None) -> None:
+    """Create the view `picks`: side and columns of the runs of each arm; try every filter."""
+    picks = []
+    for arm in asked:
+        picked = f"FROM runs WHERE {_condition(arm, where)}"
+        try:
+            if len(con.extract_statements(picked)) != 1:
+                raise InputError(f"{_named(arm, where)}: one condition is wanted, not statements")
+            con.sql(f"SELECT count(*) {picked}").fetchall()
+        except duckdb.Error as error:
+            first = str(error).splitlines()[0]
+            raise QueryError(f"{_named(arm, where)}, over the columns of runs: {first}") from error
+        side = f"{SIDES[arm.name]}::UTINYINT AS side"
+        picks.append(f"SELECT {side}, run_key, suite, task_id, run_id, trial {picked}")
+    con.execute(f"CREATE VIEW picks AS {' UNION ALL '.join(picks)}")
+
+
+def _condition(arm: Asked, where: str | None) -> str:
+    # A filter stands on lines of its own, so that a comment in it ends there.
+    told = [f"(\n{text}\n)" for text in (where, arm.filter) if text is not None]
+    return " AND ".join(told) or "true"
+
+
+def _named(arm: Asked, where: str | None) -> str:
+    return f"--{arm.name} {arm.filter or 'true'!r}" + (f" with --where {where!r}" if where else "")
+
+
+def _counts(con: DuckDBPyConnection, name: str) -> tuple[int, int]:
+    counts: tuple[int, int] = con.sql(f"""
+        SELECT count(*), count(*) FILTER (scores.run_key IS NULL)
+        FROM members LEFT JOIN scores_{name} AS scores USING (run_key)
+        WHERE side = {SIDES[name]}""").fetchall()[0]  # noqa: S608 - a name of ours
+    return counts
+
+
+def _hash(
+    lake: Lake, state: Current, policy: Policy, filters: tuple[str | None, str | None]
+) -> str:
+    """Hash what an arm is made from: folders are named by their content."""
+    folders = [folder.name for folder in (*lake.batches(), *state.scores)]
+    return xxh3_128_hexdigest(repr((filters, policy.hash, METRICS_VERSION, folders)).encode())

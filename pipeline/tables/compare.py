@@ -1,0 +1,115 @@
+"""Comparison: what changed between a baseline and a candidate, task by task, and is it chance?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipeline.errors import InputError
+from pipeline.statistics.needs import RESAMPLES, require_statistics
+from pipeline.tables.arms import BASELINE, CANDIDATE, Asked, opened_arms
+from pipeline.tables.pairing import paired
+from pipeline.tables.result import Result
+from pipeline.tables.tasks import find_flips, only_in, tell_only_in
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from pipeline.lake import Lake
+    from pipeline.tables.pairing import Pair
+
+PAIRS = ("task", "trial")
+
+
+def compare(  # noqa: PLR0913 - the options of a question, all named
+    lake: Lake | str | os.PathLike[str],
+    *,
+    baseline: str,
+    candidate: str,
+    metrics: Sequence[str] | None = None,
+    where: str | None = None,
+    policy: str | None = None,
+    baseline_policy: str | None = None,
+    candidate_policy: str | None = None,
+    pair: Pair = "task",
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Result:
+    """Compare two arms of a lake, paired by task: one row per metric.
+
+    Per task the mean over its trials in each arm; then the mean over the tasks that both arms have
+    values of. `delta = candidate - baseline`; its 95% interval is a seeded bootstrap over tasks.
+    The test is McNemar's mid-p for a 0/1 metric with one trial per task, else the bootstrap's;
+    `p_adjusted` (Benjamini and Hochberg) allows for the number of metrics listed and decides:
+    better, worse, changed (of a metric without a better direction), same (equal on every task),
+    inconclusive (`mde` is the change that would be found four times in five), or not judgeable
+    (no task is shared).
+
+    Standard deviations and percentiles are those of the runs of the shared tasks. Undefined is
+    null. The same lake, seed and resamples give the same bytes.
+
+    Args:
+        lake: the lake, or its path.
+        baseline: a SQL condition over the columns of runs: which runs are the baseline's.
+        candidate: the same for the candidate.
+        metrics: names, or "all"; None is the headline set.
+        where: a condition for the runs of both.
+        policy: the policy's file or preset for both; None is the lake's own.
+        baseline_policy: another policy for the baseline.
+        candidate_policy: another policy for the candidate.
+        pair: "task" averages all trials of a task; "trial" only those whose number has a value in
+            both arms.
+        seed: of the bootstrap.
+        resamples: how many.
+
+    Returns:
+        The rows; the table `flips` of the tasks that crossed one half in a metric from 0 to 1,
+        worst first; the table `only_in` of the tasks that only one arm attempts.
+
+    Raises:
+        InputError: a filter matches no run, an option is out of range, or the extra `stats` is not
+            installed.
+        UnknownNameError: no such metric.
+        QueryError: DuckDB refuses a filter.
+    """
+    require_statistics("a comparison")
+    check(pair, seed, resamples)
+    asked = [
+        Asked(BASELINE, baseline, baseline_policy or policy),
+        Asked(CANDIDATE, candidate, candidate_policy or policy),
+    ]
+    # NumPy and SciPy are an extra, and slow to load.
+    from pipeline.tables import comparison, spreads  # noqa: PLC0415
+    from pipeline.tables.pairs import split  # noqa: PLC0415
+
+    with opened_arms(lake, asked, where) as arms:
+        listed = arms.metrics(metrics)
+        rows = paired(arms, listed, pair)
+        percentiles = spreads.percentiles(arms.con, listed)
+        tasks = arms.con.table("tasks").pl()
+    found = split(rows, listed, seed, resamples)
+    table = comparison.table(found, percentiles)
+    lone = only_in(rows, tasks)
+    notes = [
+        *arms.notes,
+        *tell_only_in(lone, rows, tasks),
+        *comparison.notes(table, seed, resamples),
+    ]
+    tables = {"flips": find_flips(rows, listed, tasks), "only_in": lone}
+    return Result(
+        "compare", table, notes, tables, comparison.facts(arms.arms, pair, seed, resamples)
+    )
+
+
+def check(pair: str, seed: int, resamples: int) -> None:
+    """Refuse options out of range.
+
+    Raises:
+        InputError: one is.
+    """
+    if pair not in PAIRS:
+        raise InputError(f"pair {pair!r}: 'task' or 'trial' is wanted")
+    if seed < 0:
+        raise InputError(f"seed {seed}: a number from 0 on is wanted")
+    if resamples < 1:
+        raise InputError(f"{resamples} resamples: at least 1 is needed")

@@ -1,0 +1,221 @@
+"""The gate: may this candidate go out? Judged by limits in a file, with an exit code for CI."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import polars as pl
+from xxhash import xxh3_128_hexdigest
+
+from pipeline.errors import InputError
+from pipeline.statistics.needs import require_statistics
+from pipeline.tables.arms import BASELINE, CANDIDATE, Asked, opened_arms
+from pipeline.tables.gate_file import GateFile, load
+from pipeline.tables.pairing import paired
+from pipeline.tables.result import Result
+from pipeline.tables.tasks import find_flips, named_tasks, only_in, tell_only_in
+
+if TYPE_CHECKING:
+    import os
+
+    from pipeline.lake import Lake
+    from pipeline.metrics.metric import Metric
+    from pipeline.tables.arms import Opened
+
+SCHEMA: dict[str, Any] = {
+    "metric": pl.String, "rule": pl.String, "verdict": pl.String, "reason": pl.String,
+    "n_tasks": pl.Int64, "coverage": pl.Float64, "n_uncovered": pl.Int64, "n_undefined": pl.Int64,
+    "baseline_mean": pl.Float64, "candidate_mean": pl.Float64, "drop": pl.Float64,
+    "allowed": pl.Float64, "lower": pl.Float64, "upper": pl.Float64, "test": pl.String,
+    "p": pl.Float64, "mde": pl.Float64, "n_worse": pl.Int64, "n_better": pl.Int64,
+    "mean": pl.Float64, "lowest": pl.Float64, "lowest_task": pl.String,
+    "highest": pl.Float64, "highest_task": pl.String,
+}  # fmt: skip
+EXIT_CODES = {"pass": 0, "fail": 1}
+FIVE_PERCENT = "preset:five-percent"
+SPLITS = 200
+UNKNOWN = 3
+"""The exit code of what is inconclusive or not judgeable."""
+
+
+def gate(
+    lake: Lake | str | os.PathLike[str],
+    *,
+    candidate: str,
+    gate: str | os.PathLike[str],
+    baseline: str | None = None,
+    policy: str | None = None,
+    baseline_policy: str | None = None,
+    candidate_policy: str | None = None,
+) -> Result:
+    """Judge a candidate by the limits of a gate file: one row per gate.
+
+    Paired by task, `drop` is baseline less candidate, turned so that positive is worse.
+
+    - fail: drop > max_drop and its lower one-sided 95% bound > 0 (of a 0/1 metric with one trial
+      per task: McNemar's one-sided mid-p < .05); or the candidate's own mean or a task of it
+      breaks min, max, task_floor or task_ceiling.
+    - pass: the upper bound ≤ max_drop, or the arms are equal on each of two or more shared tasks.
+    - inconclusive: neither, or fewer than min_tasks shared tasks; `mde` is the drop that would be
+      found four times in five.
+    - not judgeable: nothing is shared, or the candidate covers less than min_coverage of the tasks
+      with a value in the baseline. A task is not covered without a run, or where a greater share
+      of the runs than in the baseline has no value because of its status (error,
+      args_not_captured) or is not scored. `n_undefined` counts the tasks left out of that because
+      the metric is undefined there by its own rule.
+
+    The facts hold the verdict of all gates together: the worst of fail, not judgeable,
+    inconclusive, pass.
+
+    Args:
+        lake: the lake, or its path.
+        candidate: a SQL condition over the columns of runs: which runs are the candidate's.
+        gate: the gate file, or `preset:NAME`.
+        baseline: the same condition for the baseline; not needed without max_drop.
+        policy: the policy's file or preset for both; None is the lake's own.
+        baseline_policy: another policy for the baseline.
+        candidate_policy: another policy for the candidate.
+
+    Raises:
+        InputError: a filter matches no run, max_drop has no baseline or no direction, the gate file
+            says what it cannot, or the extra `stats` is not installed.
+        UnknownNameError: no such metric, preset or key.
+        QueryError: DuckDB refuses a filter.
+    """
+    require_statistics("a gate")
+    told, content = load(gate)
+    refuse_without_baseline(told, baseline)
+    asked = [Asked(CANDIDATE, candidate, candidate_policy or policy)]
+    if baseline is not None:
+        asked.insert(0, Asked(BASELINE, baseline, baseline_policy or policy))
+    with opened_arms(lake, asked) as arms:
+        listed = metrics_of(told, arms)
+        rows = paired(arms, listed)
+        tasks = arms.con.table("tasks").pl()
+    found = _judged(told, listed, rows, tasks, compared=baseline is not None)
+    compared = rows if baseline is not None else rows.clear()
+    lone = only_in(compared, tasks)
+    tables = {"flips": find_flips(compared, listed, tasks), "only_in": lone}
+    facts = _facts(found, told, str(gate), content, arms)
+    notes = [f"verdict: {facts['verdict']}", f"gate: {gate}", *arms.notes]
+    return Result("gate", found, [*notes, *tell_only_in(lone, compared, tasks)], tables, facts)
+
+
+def self_test(
+    lake: Lake | str | os.PathLike[str],
+    *,
+    arm: str | None = None,
+    gate: str | os.PathLike[str] = FIVE_PERCENT,
+    splits: int = SPLITS,
+    policy: str | None = None,
+) -> Result:
+    """Try a gate on one arm against itself: how often does it raise a false alarm?
+
+    The trials of each task are split in two at random, many times, and the gates that compare
+    judge one half against the other. Tasks with one trial cannot be split and are left out. Halves
+    are smaller than arms, so that more is inconclusive than in earnest.
+
+    Args:
+        lake: the lake, or its path.
+        arm: a SQL condition over the columns of runs; None is all of them.
+        gate: the gate file, or `preset:NAME`.
+        splits: how many.
+        policy: the policy's file or preset; None is the lake's own.
+
+    Raises:
+        InputError: the filter matches no run, no gate compares, fewer than 1 split, or the extra
+            `stats` is not installed.
+        NotJudgeableError: no task has two runs with values.
+        QueryError: DuckDB refuses the filter.
+    """
+    require_statistics("a gate")
+    if splits < 1:
+        raise InputError(f"{splits} splits: at least 1 is needed")
+    from pipeline.tables import self_test as splitting  # noqa: PLC0415 - an extra, slow to load
+
+    told, _ = load(gate)
+    with opened_arms(lake, [Asked(CANDIDATE, arm, policy)]) as arms:
+        rows = splitting.run(arms, told, metrics_of(told, arms), splits)
+    told_of = f"each task's trials split in two at random, {splits} times, seed {told.seed}"
+    return Result("gate_self_test", rows, [*arms.notes, f"gate: {gate}; {told_of}"])
+
+
+def refuse_without_baseline(told: GateFile, baseline: str | None) -> None:
+    """Refuse a gate that compares where there is nothing to compare with.
+
+    Raises:
+        InputError: there is one.
+    """
+    needing = [one for one in told.gate if one.compares]
+    if needing and baseline is None:
+        raise InputError(
+            f"gate on {needing[0].metric}: {needing[0].rule} needs a baseline; give --baseline"
+        )
+
+
+def metrics_of(told: GateFile, arms: Opened) -> list[Metric]:
+    """Return the metrics of the gates, each once.
+
+    Raises:
+        InputError: a gate limits the drop of a metric that has no better direction.
+        UnknownNameError: no such metric.
+    """
+    listed = arms.metrics([one.metric for one in told.gate])
+    neither = {metric.name for metric in listed if metric.better == "neither"}
+    for one in told.gate:
+        if one.compares and one.metric in neither:
+            raise InputError(
+                f"gate on {one.metric}: neither direction is better, so it cannot drop; "
+                "use min and max"
+            )
+    return listed
+
+
+def _judged(
+    told: GateFile,
+    listed: list[Metric],
+    rows: pl.DataFrame,
+    tasks: pl.DataFrame,
+    *,
+    compared: bool,
+) -> pl.DataFrame:
+    from pipeline.tables.gate_rows import gate_row  # noqa: PLC0415 - an extra, slow to load
+    from pipeline.tables.pairs import split  # noqa: PLC0415 - same
+
+    found = {p.metric.name: p for p in split(rows, listed, told.seed, told.resamples)}
+    names = named_tasks(tasks)
+    judged = [gate_row(one, found[one.metric], names, compared=compared) for one in told.gate]
+    return pl.DataFrame(judged, schema=SCHEMA)
+
+
+def _facts(
+    found: pl.DataFrame, told: GateFile, named: str, content: bytes, arms: Opened
+) -> dict[str, Any]:
+    from pipeline import __version__  # noqa: PLC0415 - only here
+    from pipeline.statistics.bootstrap import METHOD  # noqa: PLC0415 - an extra, slow to load
+    from pipeline.tables.comparison import describe  # noqa: PLC0415 - same
+    from pipeline.tables.gate_rules import ALPHA, overall  # noqa: PLC0415 - same
+
+    verdict = overall(found["verdict"].to_list())
+    return {
+        "verdict": verdict,
+        "exit_code": EXIT_CODES.get(verdict, UNKNOWN),
+        "seed": told.seed,
+        "resamples": told.resamples,
+        "interval": METHOD,
+        "alpha": ALPHA,
+        "gate": {"file": named, "hash": xxh3_128_hexdigest(content)},
+        "arms": [describe(arm) for arm in arms.arms],
+        "version": __version__,
+    }
+
+
+def exit_code(verdict: str, inconclusive: Literal["pass", "fail"] | None = None) -> int:
+    """Return the exit code of a verdict; `inconclusive` says what the unknown counts as.
+
+    >>> [exit_code(v) for v in ("pass", "fail", "inconclusive", "not judgeable")]
+    [0, 1, 3, 3]
+    >>> exit_code("not judgeable", "pass"), exit_code("inconclusive", "fail")
+    (0, 1)
+    """
+    return EXIT_CODES.get(verdict, EXIT_CODES.get(inconclusive or "", UNKNOWN))

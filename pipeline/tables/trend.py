@@ -1,0 +1,169 @@
+"""Trends: a metric's mean over time or versions, and whether it moved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from pipeline import queries
+from pipeline.errors import UnknownNameError
+from pipeline.schema import UTC_MICROS, ScoreKeys
+from pipeline.tables.aggregate import rules
+from pipeline.tables.change import METHOD, with_changes
+from pipeline.tables.fixed_point import SCALES, create_sums
+from pipeline.tables.groups import LABEL, Group, create_grouped, groups_of, quoted
+from pipeline.tables.intervals import with_intervals
+from pipeline.tables.result import Result
+from pipeline.tables.session import opened
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from duckdb import DuckDBPyConnection
+
+    from pipeline.lake import Lake
+    from pipeline.metrics.metric import Metric
+
+CALENDAR = {
+    "date": ("date_trunc('day', started_at)::DATE", pl.Date()),
+    "week": ("date_trunc('week', started_at)::DATE", pl.Date()),
+    "hour": ("date_trunc('hour', started_at)", UTC_MICROS),
+}
+"""Buckets of started_at, UTC: how DuckDB says it, and the dtype. A week is named by its Monday."""
+
+COLUMNS = (
+    "bucket", "metric", "n_total", "n_scored", "n_null", "n_error", "mean", "ci_low", "ci_high",
+    "delta", "delta_low", "delta_high", "changed", "verdict",
+)  # fmt: skip
+
+_COMPARED = ("mean", "n_clusters", "se2", "ci_low", "ci_high")
+
+
+def trend(
+    lake: Lake | str | os.PathLike[str],
+    *,
+    by: str,
+    metrics: Sequence[str] | None = None,
+    where: str | None = None,
+    policy: str | None = None,
+) -> Result:
+    """Follow the scores of a lake over time: one row per bucket and metric, in time order.
+
+    A bucket is a day, week or hour of started_at (UTC), or a value of a column: a version, a
+    prompt. Values come in the order of their first started_at, those without one after them by
+    value, runs without a value last. Means and intervals are those of `aggregate`. `delta` is the
+    change against the bucket before that has a value; `changed` tells whether its 95% interval
+    leaves out 0, `verdict` whether that is better or worse. Runs without a value are compared
+    with nothing.
+
+    Args:
+        lake: the lake, or its path.
+        by: "date", "week", "hour", a column of scores, or `labels.NAME`.
+        metrics: names, or "all"; None is the headline set.
+        where: a SQL condition over the score columns.
+        policy: the policy's file or preset; None is the lake's own.
+
+    Raises:
+        UnknownNameError: no such column or metric.
+        InputError: DuckDB refuses `where`.
+    """
+    bucket = bucket_of(by)
+    with opened(lake, policy, where) as session:
+        asked = session.metrics(metrics)
+        buckets, rows = _aggregated(session.con, asked, bucket)
+        changes = with_changes(_compared(session.con, rows, asked, bucket))
+    notes = [*session.notes, METHOD, *_timeless(buckets)]
+    return Result("trend", changes.select(COLUMNS), notes)
+
+
+def bucket_of(by: str) -> Group:
+    """Return the group column of a calendar unit, a column or a label.
+
+    Raises:
+        UnknownNameError: it is none of these.
+
+    >>> bucket_of("week").sql
+    "date_trunc('week', started_at)::DATE"
+    """
+    if by in CALENDAR:
+        return Group(by, "by 0", CALENDAR[by][0])
+    if by not in ScoreKeys.columns and (not by.startswith(LABEL) or by == LABEL):
+        known = [*CALENDAR, *ScoreKeys.names(), f"{LABEL}NAME"]
+        raise UnknownNameError.among("column", by, known)
+    return groups_of([by])[0]
+
+
+def _aggregated(
+    con: DuckDBPyConnection, metrics: Sequence[Metric], bucket: Group
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the buckets in order, and one row of aggregates per bucket and metric."""
+    create_grouped(con, [bucket])
+    create_sums(con, metrics, [bucket])
+    con.register("measures", rules(metrics).to_arrow())
+    rows = with_intervals(con.sql(queries.read("tables/aggregate")).pl())
+    buckets = _in_order(con, bucket)
+    better = {metric.name: metric.better for metric in metrics}
+    ordered = buckets.join(rows, on="group_id", how="left", maintain_order="left_right")
+    return buckets, ordered.with_columns(better=pl.col("metric").replace_strict(better))
+
+
+def _in_order(con: DuckDBPyConnection, bucket: Group) -> pl.DataFrame:
+    alias = quoted(bucket.alias)
+    buckets: pl.DataFrame = con.sql(f"""
+        SELECT ranges.group_id, ranges.{alias} AS bucket, min(started_at) AS first
+        FROM ranges JOIN grouped ON grouped.{alias} IS NOT DISTINCT FROM ranges.{alias}
+        GROUP BY ranges.group_id, ranges.{alias}
+        ORDER BY bucket IS NULL, first NULLS LAST, bucket""").pl()  # noqa: S608 - quoted name
+    return buckets.with_columns(pl.col("bucket").cast(_dtype(bucket.name)))
+
+
+def _dtype(name: str) -> pl.DataType | type[pl.DataType]:
+    if name in CALENDAR:
+        return CALENDAR[name][1]
+    return ScoreKeys.columns[name].dtype if name in ScoreKeys.columns else pl.String
+
+
+def _compared(
+    con: DuckDBPyConnection, rows: pl.DataFrame, metrics: Sequence[Metric], bucket: Group
+) -> pl.DataFrame:
+    """Add to every row the figures of the bucket before, and how both move together."""
+    named = rows.filter(pl.col("bucket").is_not_null() & pl.col("mean").is_not_null())
+    before = pl.col("group_id").shift(1).over("metric").alias("before")
+    pairs = named.select("metric", "group_id", before).drop_nulls()
+    con.register("pairs", pairs.to_arrow())
+    con.execute(f"CREATE OR REPLACE TEMP TABLE task_sums AS {_task_sums(metrics, bucket)}")
+    together: pl.DataFrame = con.sql(queries.read("tables/trend")).pl()
+    figures = named.select("metric", before="group_id", **{f"{n}_before": n for n in _COMPARED})
+    key = ["metric", "group_id"]
+    return (
+        rows.join(pairs, on=key, how="left", maintain_order="left")
+        .join(figures, on=["metric", "before"], how="left", maintain_order="left")
+        .join(together, on=key, how="left", maintain_order="left")
+    )
+
+
+def _task_sums(metrics: Sequence[Metric], bucket: Group) -> str:
+    """Return the query of one row per bucket and task: exact sums of every metric."""
+
+    def gathered(metric: Metric) -> str:
+        scale = SCALES.get(metric.kind, f"ranges.{quoted(f'range_{metric.name}')}.scale")
+        value = f"fixed(grouped.{quoted(metric.name)}, {scale})"
+        return f"gathered({value}) AS {quoted(f'task_sums_{metric.name}')}"
+
+    alias = quoted(bucket.alias)
+    return f"""
+        SELECT ranges.group_id, suite, task_id, {", ".join(map(gathered, metrics))}
+        FROM grouped JOIN ranges ON grouped.{alias} IS NOT DISTINCT FROM ranges.{alias}
+        WHERE task_id IS NOT NULL
+        GROUP BY ALL"""  # noqa: S608 - names of the registry
+
+
+def _timeless(buckets: pl.DataFrame) -> list[str]:
+    """Return a note on the buckets that have no place in time."""
+    named = buckets.filter(pl.col("bucket").is_not_null())
+    without = named["first"].null_count()
+    if not without:
+        return []
+    return [f"{without} of {named.height} buckets have no started_at: they come last, by value"]
