@@ -26,9 +26,13 @@ if TYPE_CHECKING:
     from pipeline.report.diff import diff
     from pipeline.scoring import ScoreReport, score
     from pipeline.tables.aggregate import aggregate
+    from pipeline.tables.compare import compare
+    from pipeline.tables.gate import gate
+    from pipeline.tables.passk import passk
     from pipeline.tables.percentiles import percentiles
     from pipeline.tables.result import Result
     from pipeline.tables.scores import scores
+    from pipeline.tables.trend import trend
     from pipeline.timeline import show
     from pipeline.workbench import query
 
@@ -43,13 +47,17 @@ __all__ = [
     "__version__",
     "aggregate",
     "check",
+    "compare",
     "diff",
+    "gate",
     "land",
+    "passk",
     "percentiles",
     "query",
     "score",
     "scores",
     "show",
+    "trend",
 ]
 
 __version__ = "0.1.0"
@@ -64,13 +72,17 @@ _HOMES = {
     "TrajtabError": "errors",
     "aggregate": "tables.aggregate",
     "check": "checks",
+    "compare": "tables.compare",
     "diff": "report.diff",
+    "gate": "tables.gate",
     "land": "landing.land",
+    "passk": "tables.passk",
     "percentiles": "tables.percentiles",
     "query": "workbench",
     "score": "scoring",
     "scores": "tables.scores",
     "show": "timeline",
+    "trend": "tables.trend",
 }
 
 

@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from pipeline.landing.messages import Function, Usage  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at run time
-from pipeline.landing.transcript import Outcome
+from pipeline.landing.transcript import Outcome, raw
 
 
 class Called(msgspec.Struct):
@@ -101,6 +101,16 @@ class Event(msgspec.Struct):
     def call_id(self) -> str | None:
         """Return the model's id of the call this event makes or answers."""
         return self.metadata.tool_call_id if self.metadata else None
+
+    def arguments(self) -> msgspec.Raw | UnsetType:
+        """Return an action's arguments; the thought beside them is not one of them."""
+        if isinstance(self.args, UnsetType) or self.action in {"think", "finish"}:
+            return self.args
+        args = msgspec.json.decode(self.args)
+        if not isinstance(args, dict) or "thought" not in args:
+            return self.args
+        del args["thought"]
+        return raw(**args)
 
     def said(self) -> Said:
         """Return the words among an action's arguments."""

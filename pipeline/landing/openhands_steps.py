@@ -77,7 +77,7 @@ class Events:
         by_user = event.source == "user"
         step = self.transcript.call(
             (event.metadata.function_name if event.metadata else None) or event.action or "",
-            event.args if target is None else target.arguments,
+            event.arguments() if target is None else target.arguments,
             call_id,
             response=None if by_user else self._response(event, answer),
             actor="user" if by_user else "agent",

@@ -24,7 +24,10 @@ KIND = "openinference.span.kind"
 _ROLES: dict[str, Role] = {"LLM": "llm", "TOOL": "tool", "AGENT": "agent"}
 _ANSWERING = {"AGENT", "CHAIN"}
 # BeeAI makes a span of each event: of a call's start, success and finish only one is the call.
-_EVENT = re.compile(r"(?:tool\.)?(?P<name>.+)\.(?P<event>[a-z_]+)")
+_EVENT = re.compile(
+    r"(?:tool\.)?(?P<name>.+)"
+    r"\.(?P<event>start|success|error|finish|retry|update|partial_update|new_token)-\d+"
+)
 _COUNTING: dict[str, set[str]] = {"tool": {"success", "error"}, "llm": {"start"}, "agent": set()}
 
 
@@ -35,7 +38,7 @@ def read(span: Span) -> Reading | None:
     if not kind:
         return None
     role = _ROLES.get(kind, "other")
-    event = _EVENT.fullmatch(str(given.get("target", ""))) if role in _COUNTING else None
+    event = _EVENT.fullmatch(span.name) if role in _COUNTING else None
     if event is not None and event["event"] not in _COUNTING[role]:
         return Reading()
     if role == "tool":

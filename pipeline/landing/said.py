@@ -199,7 +199,7 @@ def _message(value: dict[str, Any], role: str | None) -> Said:
     texts: list[str] = []
     body = next((value[n] for n in ("parts", "contents", "content") if value.get(n)), None)
     alone = body is None or value.get("type") in _RESULTS or _is_call(value)
-    for part in [value] if alone else body if isinstance(body, list) else [body]:
+    for part in [value] if alone else _parts(body):
         _read_part(part, said, texts)
     given = value.get("tool_calls") or members(value, "additional_kwargs").get("tool_calls")
     for call in given if isinstance(given, list) else []:
@@ -211,6 +211,15 @@ def _message(value: dict[str, Any], role: str | None) -> Said:
         said.role = _implied(said, role, bare=set(value) <= {"content"})
     said.text = "\n".join(texts) if texts else None
     return said
+
+
+def _parts(body: Any) -> list[Any]:
+    """Return a message's parts; text may hold nothing but calls."""
+    if isinstance(body, str) and body[:2] == "[{":
+        listed = decoded(body)
+        if isinstance(listed, list) and all(isinstance(x, dict) and _is_call(x) for x in listed):
+            return listed
+    return body if isinstance(body, list) else [body]
 
 
 def _implied(said: Said, role: str | None, *, bare: bool) -> str | None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from pipeline.landing.times import micros
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -167,3 +169,13 @@ class Tree:
                 return None
             top = one
         return None if top.parent in self.by_id else top.parent
+
+
+def nanos(value: object) -> int | None:
+    """Return nanoseconds since 1970 of a moment as logs write them; None where it is none.
+
+    >>> nanos("1970-01-01T00:00:01Z")
+    1000000000
+    """
+    found = micros(value)
+    return None if found is None else found * 1000

@@ -36,7 +36,7 @@ def run_of(trace_id: str | None, spans: Iterable[Span]) -> Run | None:
     given = Given(tree, resource)
     return Run(
         steps=steps,
-        trace=True,
+        trace=trace_id is not None,
         run_id=trace_id,
         task_id=given.text("task_id", "test.case.name"),
         trial=given.number("trial"),
@@ -51,6 +51,18 @@ def run_of(trace_id: str | None, spans: Iterable[Span]) -> Run | None:
         status=_status(tree),
         final_output=final_output(steps) or _answer(tree),
     )
+
+
+def only_input(value: Any) -> Any:
+    """Take off the `input` that tracers wrap a tool's arguments in, where these are an object.
+
+    >>> only_input({"input": {"city": "Berlin"}}), only_input({"input": "Berlin"})
+    ({'city': 'Berlin'}, {'input': 'Berlin'})
+    """
+    found = decoded(value) if isinstance(value, str) else value
+    inner = found.get("input") if isinstance(found, dict) and len(found) == 1 else None
+    given = decoded(inner) if isinstance(inner, str) else inner
+    return given if isinstance(given, dict) else value
 
 
 class Given:

@@ -1,8 +1,7 @@
-"""Parallel calls: the order inside a response is free, so the best one is taken.
+"""Parallel calls: the order inside a response is free, so one that serves the run best is taken.
 
-Best is the order with the longest common subsequence (of these, with most required calls). Exact
-match and in-order match then hold whenever some order makes them hold, and which order the log
-happens to have inside a response makes no difference.
+Exact match and in-order match hold in it whenever they hold in some order, and the order that the
+log happens to have inside a response makes no difference.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.scoring.assignment import assign, augment
-from pipeline.scoring.subsequence import length_of_lcs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -34,9 +32,10 @@ class _Reach(NamedTuple):
 def arranged(
     masks: Sequence[int], responses: Sequence[int], optional: int = 0, ties: Sequence[int] = ()
 ) -> list[int]:
-    """Return the calls in the best order that moves them only inside their response.
+    """Return the calls in an order that moves them only inside their response.
 
-    A call that the subsequence leaves out goes last in its response.
+    The walk over it meets most that any order lets it meet; where calls are optional, it has a
+    longest common subsequence that no order makes longer (of these, with most required calls).
 
     Args:
         masks: for each call the expected positions it matches.
@@ -56,30 +55,35 @@ def arranged(
     ]
     if len(blocks) == len(masks):
         return list(calls)
-    if not optional and _meets_all(order := _first_come(blocks, masks), masks):
-        return order
-    farthest = _farthest(blocks, masks, optional)
-    place = {call: at for at, call in _met(farthest, blocks, masks, optional)}
-    return [
-        call for block in blocks for call in sorted(block, key=lambda c: place.get(c, farthest.end))
-    ]
+    if optional:
+        found = _met(_farthest(blocks, masks, optional), blocks, masks, optional)
+    else:
+        found = _walked(blocks, masks)
+    place = dict(found)
+    beyond = _union(masks).bit_length()
+    return [call for block in blocks for call in sorted(block, key=lambda c: place.get(c, beyond))]
 
 
-def _first_come(blocks: Sequence[Sequence[int]], masks: Sequence[int]) -> list[int]:
-    """Return the order in which each call takes the first position that is still open."""
-    used = 0
-    place = {}
-    for call in (call for block in blocks for call in block):
-        open_ones = masks[call] & ~used
-        place[call] = open_ones & -open_ones or 1 << used.bit_length()
-        used |= open_ones & -open_ones
-    return [call for block in blocks for call in sorted(block, key=place.__getitem__)]
+def _walked(blocks: Sequence[Sequence[int]], masks: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield (call, place): each response meets as much as it can of what the walk waits for.
 
-
-def _meets_all(order: Sequence[int], masks: Sequence[int]) -> bool:
-    """Tell whether an order meets so much that none can meet more."""
-    bound = min(sum(mask > 0 for mask in masks), _union(masks).bit_count())
-    return length_of_lcs([masks[call] for call in order]) == bound
+    The calls left over follow, by the first place after the walk that they match.
+    """
+    at, beyond = 0, _union(masks).bit_length()
+    for block in blocks:
+        own = [masks[call] for call in block]
+        takers: dict[int, int] = {}
+        call_of: dict[int, int] = {}
+        place_of: dict[int, int] = {}
+        while len(call_of) == len(takers) < len(block):
+            waited = at + len(takers)
+            takers[waited] = _takers(own, waited)
+            augment(waited, takers, call_of, place_of)
+        at += len(call_of)
+        for number, call in enumerate(block):
+            later = own[number] >> at
+            first = (later & -later).bit_length() if later else beyond
+            yield call, place_of.get(number, beyond + first)
 
 
 def _farthest(blocks: Sequence[Sequence[int]], masks: Sequence[int], optional: int) -> _Reach:
@@ -93,7 +97,7 @@ def _farthest(blocks: Sequence[Sequence[int]], masks: Sequence[int], optional: i
         found = []
         for before in (best[at] for at in starts):
             for end, gain in _gains(own, before.end, optional):
-                worth = _plus(before.worth, gain)
+                worth = before.worth[0] + gain[0], before.worth[1] + gain[1]
                 if worth > best[bisect_right(ends, end) - 1].worth:
                     found.append(_Reach(end, worth, before.end, number, before))
         best = _rising([*best, *found]) if found else best
@@ -110,14 +114,14 @@ def _rising(reaches: Iterable[_Reach]) -> list[_Reach]:
 
 def _gains(masks: Sequence[int], start: int, optional: int) -> Iterator[tuple[int, Worth]]:
     """Yield where the calls of one response meet more of the positions from `start` on."""
-    takers: dict[int, int] = {}  # for each position the calls, as bits, that match it
+    takers: dict[int, int] = {}
     call_of: dict[int, int] = {}
     place_of: dict[int, int] = {}
     required_of: dict[int, int] = {}
     required_place: dict[int, int] = {}
     worth = (0, 0)
     for place in _places(_union(masks) >> start << start):
-        takers[place] = sum(1 << call for call, mask in enumerate(masks) if mask >> place & 1)
+        takers[place] = _takers(masks, place)
         augment(place, takers, call_of, place_of)
         if not optional >> place & 1:
             augment(place, takers, required_of, required_place)
@@ -132,13 +136,18 @@ def _gains(masks: Sequence[int], start: int, optional: int) -> Iterator[tuple[in
 def _met(
     reach: _Reach | None, blocks: Sequence[Sequence[int]], masks: Sequence[int], optional: int
 ) -> Iterator[tuple[int, int]]:
-    """Yield (expected position, call) of every meeting, from the last response to the first."""
+    """Yield (call, place) of every meeting, from the last response to the first."""
     while reach is not None and reach.before is not None:
         block, start, width = blocks[reach.block], reach.start, reach.end - reach.start
         own = [masks[call] >> start & (1 << width) - 1 for call in block]
-        for place, call in assign(own, width, optional >> start).items():
-            yield start + place, block[call]
+        for place, number in assign(own, width, optional >> start).items():
+            yield block[number], start + place
         reach = reach.before
+
+
+def _takers(masks: Sequence[int], place: int) -> int:
+    """Return the calls, as bits, that match a position."""
+    return sum(1 << call for call, mask in enumerate(masks) if mask >> place & 1)
 
 
 def _union(masks: Iterable[int]) -> int:
@@ -153,7 +162,3 @@ def _places(mask: int) -> Iterator[int]:
         bit = mask & -mask
         mask ^= bit
         yield bit.bit_length() - 1
-
-
-def _plus(some: Worth, more: Worth) -> Worth:
-    return some[0] + more[0], some[1] + more[1]

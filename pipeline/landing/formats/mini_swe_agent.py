@@ -123,10 +123,10 @@ def _status(info: Info, transcript: Transcript) -> Status:
 
 
 def _submission(record: Record) -> Any:
-    if record.info.submission is not None:
+    if record.info.submission:
         return record.info.submission
     last = record.messages[-1] if record.messages else None
-    return last.text() if last is not None and last.kind == "exit" else None
+    return last.text() or None if last is not None and last.kind == "exit" else None
 
 
 def _prompt_hash(messages: Sequence[Message]) -> str | None:

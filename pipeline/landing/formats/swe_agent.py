@@ -180,7 +180,7 @@ def _run(record: Record, name: str | None) -> Run:
         labels=known(exit_status=info.exit_status, environment=record.environment),
         status=_status(info),
         completed=None if info.exit_status is None else info.exit_status.startswith("submitted"),
-        final_output=info.submission,
+        final_output=info.submission or None,
     )
 
 

@@ -1,0 +1,105 @@
+"""Arize Phoenix: the spans of a project as Parquet, one row per span."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from pipeline.landing.decode import decoding
+from pipeline.landing.formats import Format
+from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at run time
+from pipeline.landing.openinference import KIND
+from pipeline.landing.spans import Event, Span, nanos
+from pipeline.landing.tabular import gathered_rows, reread
+from pipeline.landing.trace import run_of
+from pipeline.landing.vocabulary import understood
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pipeline.landing.model import Run
+    from pipeline.landing.reader import Head, Piece
+
+TRACE, SPAN = "context.trace_id", "context.span_id"
+_PREFIX = "attributes."
+
+
+class Row(msgspec.Struct):
+    """What a row says beside its attributes."""
+
+    trace_id: str = msgspec.field(name=TRACE)
+    span_id: str = msgspec.field(name=SPAN)
+    name: str = ""
+    span_kind: str | None = None
+    parent_id: str | None = None
+    start_time: When = None
+    end_time: When = None
+    status_code: str | None = None
+    status_message: str | None = None
+    events: list[dict[str, Any]] | None = None
+
+    def span(self, attributes: dict[str, Any]) -> Span:
+        """Return the span, without its reading."""
+        kind = {KIND: self.span_kind} if self.span_kind else {}
+        failed = self.status_code == "ERROR"
+        return Span(
+            id=self.span_id,
+            parent=self.parent_id or None,
+            name=self.name,
+            start=nanos(self.start_time),
+            end=nanos(self.end_time),
+            failed=failed,
+            error=(self.status_message or None) if failed else None,
+            attributes={**kind, **attributes},
+            events=[
+                Event(str(event.get("name", "")), event.get("attributes") or {})
+                for event in self.events or ()
+            ],
+        )
+
+
+_rows = msgspec.json.Decoder(list[Row]).decode
+
+
+def _attributes(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a row, dotted as a tracer writes them; lists stay lists."""
+    found: dict[str, Any] = {}
+    waiting = [(k.removeprefix(_PREFIX), v) for k, v in row.items() if k.startswith(_PREFIX)]
+    while waiting:
+        name, value = waiting.pop()
+        found[name] = value
+        if isinstance(value, dict):
+            waiting += [(f"{name}.{key}", inner) for key, inner in value.items()]
+    return found
+
+
+def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
+    """Decode the rows of one trace into its run."""
+    rows = decoding(_rows, piece.data)
+    attributes = map(_attributes, msgspec.json.decode(piece.data))
+    spans = [
+        understood(row.span(given)) for row, given in zip(rows, attributes, strict=True)
+    ]
+    run = run_of(rows[0].trace_id, spans)
+    if run is not None:
+        yield run
+
+
+def sniff(head: Head) -> str | None:
+    """Recognise Parquet with the columns of spans."""
+    if head.framing == "parquet" and head.has("name", "start_time", TRACE, SPAN):
+        return f"Parquet with {TRACE} and {SPAN}"
+    return None
+
+
+FORMAT = Format(
+    name="phoenix",
+    title="Arize Phoenix spans, Parquet",
+    sniff=sniff,
+    pieces=lambda source: gathered_rows(source, TRACE),
+    decode=decode,
+    reread=reread,
+    fills="calls, arguments, results, errors, tokens, cost, times, sub-agents, messages",
+    lacks="references, success",
+)
