@@ -16,6 +16,7 @@ import fcntl
 import os
 import shutil
 import tempfile
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 FORMAT_VERSION = 1
+LEFT_OVER_S = 86_400
 KEY_ROWS = 24
 """A run_key is 40 bits of the batch's name and 24 bits of row: at most 16.7M runs a batch."""
 
@@ -101,7 +103,9 @@ class Lake:
         """Open the lake at `path`, making it first where there is none."""
         lake = cls(path)
         if lake.exists():
-            return cls.open(path)
+            opened = cls.open(path)
+            _sweep(opened.path / ".tmp")
+            return opened
         if lake.path.is_file():
             raise LakeError(f"{path}: a file, not a folder; name another --lake")
         with _told(lake.path):
@@ -208,6 +212,13 @@ class Lake:
                     raise
             sync_folder(target.parent)
         return Folder(target)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what a killed landing left: work nobody has touched for a day."""
+    for left in folder.iterdir() if folder.is_dir() else ():
+        if left.is_dir() and left.stat().st_mtime < time.time() - LEFT_OVER_S:
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def write_table(table: pl.DataFrame, path: Path) -> None:

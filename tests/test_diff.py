@@ -1,4 +1,4 @@
-"""One run beside its reference: who faces whom, what differs, by which rule, and every number."""
+"""One run beside its reference: who faces whom, what differs, and by which rule."""
 
 from __future__ import annotations
 
@@ -50,11 +50,6 @@ def compared(folder, expected, actual, text="", **fields):
 
 def shown(rows):
     return [tuple(row[key] for key in SHOWN) for row in rows]
-
-
-def explained(lake, metric, **options):
-    """The one row that explains a metric."""
-    return diff(lake, "r", metric=metric, **options).rows.row(0, named=True)
 
 
 @pytest.mark.parametrize(
@@ -374,7 +369,6 @@ BOOKING = run(
     final(),
     expected=[want("search", {"date": 12}), want("book", {"seat": 1})],
 )
-"""The worked example of the specification: E = [search, book], A = [search, search, book]."""
 
 
 SECRETS = run(
@@ -469,6 +463,11 @@ class TestCommandLine:
         ]  # fmt: skip
         assert list(row["parts"][0]) == ["turn_index", "value", "calculation", "counts"]
         assert list(row["calls"][0])[-1] == "credit"
+
+    def test_unknown_metric(self, tmp_path, capsys):
+        lake = scored(tmp_path, BOOKING)
+        assert trajtab("diff", lake.path, "r", "--metric", "in_oder") == 2
+        assert "did you mean 'in_order'?" in capsys.readouterr().err
 
     def test_files(self, tmp_path, capsys):
         lake = scored(tmp_path, BOOKING)

@@ -193,7 +193,7 @@ def _heard(given: Mapping[str, Any], events: list[Event]) -> list[Said]:
     prompt = branch(given, "gen_ai.prompt")
     value = first(given, "gen_ai.input.messages", "input.messages")
     if value is None:
-        value = prompt if prompt else first(given, "ai.prompt.messages", "ai.prompt")
+        value = prompt or first(given, "ai.prompt.messages", "ai.prompt")
     if value is None:
         value = _requested(given.get("gcp.vertex.agent.llm_request"))
     found = messages(value, "user") if value is not None else _logged(given, events, answers=False)

@@ -98,36 +98,79 @@ def resolve(copies: Sequence[Copy]) -> Resolution:
 
 
 def repeated(lake: Lake, runs: pl.DataFrame, steps: pl.DataFrame) -> Resolution:
-    """Find the runs of a staged batch that have landed before, or twice in it, and decide."""
+    """Find the runs of a staged batch that have landed before, or twice in it, and decide.
+
+    Equal copies are told by a hash of all they hold, whole columns at a time; only copies that
+    differ are compared call by call.
+    """
     new = runs.select("identity").with_row_index("row")
-    twice = new.filter(pl.col("identity").is_duplicated())
+    gone = lake.superseded()
     found = [
-        (batch, rows) for batch in lake.batches() if (rows := _rows_known(lake, batch, new)).height
+        (batch, rows)
+        for batch in lake.batches()
+        if (rows := _rows_known(batch, new, gone.get(batch.name, set()))).height
     ]
-    if twice.is_empty() and not found:
+    if not found and not runs["identity"].is_duplicated().any():
         return Resolution(set(), [], [])
-    again = pl.concat([twice.select("identity"), *(rows.select("identity") for _, rows in found)])
-    mine = new.join(again.unique(), on="identity", how="semi", maintain_order="left")
+    told = _contents(runs, steps)
+    first = told.unique(["identity", "content"], keep="first", maintain_order=True)
+    landed = [_landed(batch, rows) for batch, rows in found]
+    old = pl.concat([part.told for part in landed]) if landed else told.clear()
+    fresh = first.join(old, on=["identity", "content"], how="anti", maintain_order="left")
+    dropped = set(told["row"]) - set(fresh["row"])
+    twice = fresh.filter(pl.col("identity").is_duplicated())["identity"]
+    again = pl.concat([twice, old["identity"]]).unique()
+    open_rows = fresh.filter(pl.col("identity").is_in(again.implode()))
+    if open_rows.is_empty():
+        return Resolution(dropped, [], [])
     groups: dict[int, list[Copy]] = {}
-    for batch, rows in found:
-        old_runs, old_steps = (
-            pl.read_parquet(batch.file("runs"), glob=False),
-            pl.read_parquet(batch.file("steps"), glob=False),
-        )
-        _collect(groups, batch.name, rows, old_runs, old_steps)
-    _collect(groups, None, mine, runs, steps)
+    for part in landed:
+        wanted = part.told.join(open_rows, on="identity", how="semi", maintain_order="left")
+        _collect(groups, part.name, wanted, part.runs, part.steps)
+    _collect(groups, None, open_rows, runs, steps)
     parts = [resolve(copies) for copies in groups.values()]
     return Resolution(
-        set().union(*(part.dropped for part in parts)),
+        dropped.union(*(part.dropped for part in parts)),
         sorted(pair for part in parts for pair in part.replaces),
         sorted(run_id for part in parts for run_id in part.unresolved),
     )
 
 
-def _rows_known(lake: Lake, batch: Folder, new: pl.DataFrame) -> pl.DataFrame:
+class _Landed(NamedTuple):
+    """A landed batch that holds some of the runs landing now: `told` are those rows."""
+
+    name: str
+    runs: pl.DataFrame
+    steps: pl.DataFrame
+    told: pl.DataFrame
+
+
+def _landed(batch: Folder, rows: pl.DataFrame) -> _Landed:
+    runs = pl.read_parquet(batch.file("runs"), glob=False)
+    steps = pl.read_parquet(batch.file("steps"), glob=False)
+    told = _contents(runs, steps).join(
+        rows.select("row"), on="row", how="semi", maintain_order="left"
+    )
+    return _Landed(batch.name, runs, steps, told)
+
+
+def _contents(runs: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
+    """Return row, identity and a hash of everything the run says, in one process comparable."""
+    kept = [name for name in Runs.names() if name not in _IGNORED]
+    of_steps = [name for name in Steps.names() if name not in _IGNORED]
+    hashes = steps.select(pl.struct(of_steps).hash()).to_series().rename("hash")
+    running = pl.concat([pl.Series("hash", [0], dtype=pl.UInt64), hashes.cum_sum()])
+    ends = runs["n_rows"].cast(pl.Int64).cum_sum()
+    # Unsigned sums wrap around, so the difference is right however far they have run.
+    spans = running.gather(ends) - running.gather(ends - runs["n_rows"].cast(pl.Int64))
+    return runs.select(
+        "identity", (pl.struct(kept).hash() + spans).alias("content")
+    ).with_row_index("row")
+
+
+def _rows_known(batch: Folder, new: pl.DataFrame, gone: set[int]) -> pl.DataFrame:
     if not batch.rows("runs"):
         return new.clear()
-    gone = lake.superseded().get(batch.name, set())
     rows = (
         pl.scan_parquet(batch.file("runs"), glob=False)
         .select("identity")

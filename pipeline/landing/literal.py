@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _LONGEST_LITERAL = 1 << 20
 _DOTTED = ("message.", "message_content.", "tool_call.")
@@ -78,7 +81,7 @@ def members(value: dict[str, Any], name: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def branch(attributes: dict[str, Any], prefix: str) -> Any:
+def branch(attributes: Mapping[str, Any], prefix: str) -> Any:
     """Return what stands under `prefix` in flat, dotted attributes as a tree; None if nothing.
 
     >>> flat = {"m.0.role": "user", "m.1.role": "tool", "n": 1}

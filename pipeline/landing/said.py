@@ -53,7 +53,7 @@ _TYPES = {
 """LangChain's message types, and the roles they stand for."""
 _ROLES = {
     **{role: role for role in ("user", "assistant", "system", "tool")},
-    **{"model": "assistant", "developer": "system", "function": "tool"},
+    "model": "assistant", "developer": "system", "function": "tool",
     **_TYPES,
 }
 _HOLDERS = ("messages", "choices", "candidates", "generations", "contents", "output", "input")
@@ -76,7 +76,9 @@ def messages(value: Any, role: str | None) -> list[Said]:
 
     >>> messages('[{"role": "user", "parts": [{"type": "text", "content": "Hi"}]}]', None)
     [Said(role='user', text='Hi', calls=[], results=[])]
-    >>> messages({"content": [{"type": "tool_use", "name": "f", "input": {}}]}, "assistant")[0].calls
+    >>> messages({"content": [{"type": "tool_use", "name": "f", "input": {}}]}, "assistant")[
+    ...     0
+    ... ].calls
     [Call(name='f', arguments=<msgspec.Raw object at ...>, id=None)]
     """
     found = decoded(value) if isinstance(value, str) else value
@@ -132,7 +134,7 @@ def _of_item(item: Any, role: str | None) -> list[Said]:
 
 def _of_object(value: dict[str, Any], role: str | None) -> list[Said]:
     value = _unwrapped(value)
-    if _role(value) is None:
+    if _role(value) is None and not _is_call(value):
         holder = next((name for name in _HOLDERS if _holds(value.get(name))), None)
         if holder is not None:
             return [*_system(value), *messages(value[holder], role)]
@@ -264,8 +266,9 @@ def _add_call(value: Any, said: Said) -> None:
 
 def _result(value: dict[str, Any]) -> Result:
     output = _first(value, _OUTPUT)
-    texts = [part.get("text") for part in output if isinstance(part, dict)] if isinstance(output, list) else []  # fmt: skip
-    if texts and all(isinstance(text, str) for text in texts):
+    parts = output if isinstance(output, list) else []
+    texts = [part["text"] for part in parts if isinstance(part, dict) and "text" in part]
+    if texts and len(texts) == len(parts) and all(isinstance(text, str) for text in texts):
         output = "\n".join(texts)
     failed = next((value[name] for name in ("is_error", "isError") if name in value), None)
     if failed is None and value.get("status") in {"error", "success"}:

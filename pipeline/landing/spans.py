@@ -34,6 +34,8 @@ class Reading(msgspec.Struct):
     call_id: str | None = None
     arguments: msgspec.Raw | UnsetType = UNSET
     output: Any = None
+    failed: bool | None = None
+    """Did the call fail by its result's own word, whatever the span's status?"""
     heard: list[Said] = []
     """What was said to the model."""
     says: Said | None = None

@@ -185,7 +185,7 @@ class TraceSteps:
             tool_args=reading.arguments,
             call_id=reading.call_id,
             output=reading.output,
-            is_error=span.failed,
+            is_error=span.failed or bool(reading.failed),
             error=span.error if span.failed else None,
             actor=actor,
             turn_index=max(self._turn, 0),
@@ -288,7 +288,9 @@ class TraceSteps:
             span.id: place[id(group[-1])] for span, group in self._groups if span.role == "tool"
         }
         for span, group in self._groups:
-            parent = next((calls[one.id] for one in self._tree.above(span) if one.id in calls), None)
+            parent = next(
+                (calls[one.id] for one in self._tree.above(span) if one.id in calls), None
+            )
             for step in group:
                 step.parent_step = parent
 

@@ -136,3 +136,15 @@ def test_a_full_disk_is_told(source: Path, tmp_path: Path, monkeypatch: pytest.M
         land([source], tmp_path / "lake", workers=1)
     monkeypatch.undo()
     assert land([source], tmp_path / "lake").runs == 9
+
+
+def test_what_a_kill_left_is_removed_after_a_day(source: Path, tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    land([source], lake)
+    old, new = lake / ".tmp" / "old", lake / ".tmp" / "new"
+    old.mkdir()
+    new.mkdir()
+    os.utime(old, (0, 0))
+    land([source], lake)
+    assert not old.exists()
+    assert new.exists()

@@ -60,6 +60,8 @@ _NAMES = (
     "mini_swe_agent",
     "openhands_events",
     "openhands_output",
+    "bfcl_result",
+    "bfcl_answers",
     "openai_chat",
 )
 """In the order they are tried: the more particular first where two could claim one file."""

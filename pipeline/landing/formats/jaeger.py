@@ -188,9 +188,7 @@ FORMAT = Format(
     name="jaeger",
     title="Jaeger JSON, from its API or its user interface",
     sniff=sniff,
-    pieces=lambda source: gathered(
-        source, by_key(_traces_of(source), _named_trace)
-    ),
+    pieces=lambda source: gathered(source, by_key(_traces_of(source), _named_trace)),
     decode=decode,
     reread=reread,
     fills="calls, arguments and results where captured, errors, tokens, times, sub-agents, messages",

@@ -107,7 +107,9 @@ class Observation(msgspec.Struct, rename="camel"):
             return said
         names = self.tool_call_names if isinstance(self.tool_call_names, list) else []
         told = [_decoded(call) for call in calls]
-        named = [call.get("name") or name for call, name in zip(told, [*names, *told], strict=False)]
+        named = [
+            call.get("name") or name for call, name in zip(told, [*names, *told], strict=False)
+        ]
         found = [
             Call(str(name), raw(call.get("arguments", msgspec.UNSET)), text(call.get("id")))
             for call, name in zip(told, named, strict=True)

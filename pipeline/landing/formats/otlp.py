@@ -177,7 +177,7 @@ def _is_resource(value: Any) -> bool:
 def sniff(head: Head) -> str | None:
     """Recognise resourceSpans, or Tempo's batches of scopes."""
     for record in (head.first, head.second):
-        value = record.get("trace", record) if isinstance(record, dict) else None
+        value = record.get("trace", record) if isinstance(record, dict) else {}
         for name in _MEMBERS if isinstance(value, dict) else ():
             items = value.get(name)
             if isinstance(items, list) and (_is_resource(items[0]) if items else head.has(name)):

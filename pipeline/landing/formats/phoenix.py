@@ -78,9 +78,7 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     """Decode the rows of one trace into its run."""
     rows = decoding(_rows, piece.data)
     attributes = map(_attributes, msgspec.json.decode(piece.data))
-    spans = [
-        understood(row.span(given)) for row, given in zip(rows, attributes, strict=True)
-    ]
+    spans = [understood(row.span(given)) for row, given in zip(rows, attributes, strict=True)]
     run = run_of(rows[0].trace_id, spans)
     if run is not None:
         yield run

@@ -1,0 +1,132 @@
+"""BFCL possible answers: tasks with the calls that are right, in one or several spellings."""
+
+from __future__ import annotations
+
+from itertools import islice, product
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET
+
+from pipeline.landing.decode import decoding
+from pipeline.landing.formats import Format
+from pipeline.landing.formats.bfcl_result import suite_of
+from pipeline.landing.model import Expected, References, RejectError, Task
+from pipeline.landing.python_calls import PythonCall, calls_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pipeline.landing.reader import Head, Piece
+
+
+class Record(msgspec.Struct):
+    """One line."""
+
+    id: str
+    ground_truth: list[Any]
+
+
+_decode = msgspec.json.Decoder(Record).decode
+MOST_ALTERNATIVES = 32
+_ABSENT = object()
+"""What "" among the acceptable values means: the argument may be left out."""
+
+
+def _values(acceptable: Any) -> list[Any]:
+    """Return the values an argument may have, the first one to be preferred first."""
+    if not isinstance(acceptable, list):
+        return [acceptable]
+    given = [value for item in acceptable if item != "" for value in _spellings(item)]
+    return [*given, _ABSENT] if "" in acceptable or not given else given
+
+
+def _spellings(value: Any) -> list[Any]:
+    """Return an acceptable value with its members' acceptable values worked in."""
+    if isinstance(value, dict):
+        return _objects({name: _values(inner) for name, inner in value.items()})
+    if isinstance(value, list):
+        items = product(*(_spellings(item) for item in value))
+        return [list(found) for found in islice(items, MOST_ALTERNATIVES + 1)]
+    return [value]
+
+
+def _objects(values: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    """Return the objects that take one of its values for each member."""
+    chosen = islice(product(*values.values()), MOST_ALTERNATIVES + 1)
+    return [
+        {name: value for name, value in zip(values, one, strict=True) if value is not _ABSENT}
+        for one in chosen
+    ]
+
+
+def _single(call: dict[str, dict[str, Any]]) -> list[Expected]:
+    """Return the spellings of one expected call, `{name: {argument: [acceptable values]}}`."""
+    return [
+        Expected(name, msgspec.Raw(msgspec.json.encode(arguments)))
+        for name, acceptable in call.items()
+        for arguments in _objects({key: _values(given) for key, given in acceptable.items()})
+    ]
+
+
+def _alternatives(calls: list[dict[str, Any]]) -> list[list[Expected]]:
+    """Return the calls in every spelling, or only the first where the spellings are too many."""
+    chosen = product(*(_single(call) for call in calls))
+    found = [list(one) for one in islice(chosen, MOST_ALTERNATIVES + 1)]
+    return found if len(found) <= MOST_ALTERNATIVES else found[:1]
+
+
+def _told(call: PythonCall, turn: int) -> Expected:
+    # How arguments by position are called is not told, so they match whatever was given.
+    arguments = UNSET if call.by_position else call.arguments()
+    return Expected(call.name, arguments, turn_index=turn)
+
+
+def _turns(turns: list[list[str]]) -> list[Expected]:
+    found = [(turn, text, calls_of(text)) for turn, texts in enumerate(turns) for text in texts]
+    for _, text, calls in found:
+        if calls is None:
+            raise RejectError("bad_value", f"no call: {text[:80]}")
+    return [_told(call, turn) for turn, _, calls in found for call in calls or ()]
+
+
+def _references(truth: list[Any]) -> References:
+    if all(isinstance(turn, list) for turn in truth) and truth:
+        return References([_turns(truth)])
+    if all(isinstance(call, dict) and all(map(_is_object, call.values())) for call in truth):
+        return References(_alternatives(truth))
+    raise RejectError("wrong_type", "ground_truth holds neither turns of calls nor calls")
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def decode(piece: Piece, _context: Any = None) -> Iterator[Task]:
+    """Decode one line into its task."""
+    record = decoding(_decode, piece.data)
+    yield Task(
+        task_id=record.id,
+        suite=suite_of(record.id),
+        reference_complete=True,
+        references=_references(record.ground_truth),
+    )
+
+
+def sniff(head: Head) -> str | None:
+    """Recognise ground truth under ids."""
+    if not head.has("id", "ground_truth") or not isinstance(head.first["ground_truth"], list):
+        return None
+    first = next(iter(head.first["ground_truth"]), [])
+    return "records with id and ground_truth" if isinstance(first, list | dict) else None
+
+
+FORMAT = Format(
+    name="bfcl_answers",
+    title="BFCL possible answers, JSONL (gorilla, Berkeley)",
+    sniff=sniff,
+    pieces=lambda source: source.lines(),
+    decode=decode,
+    fills="tasks with expected calls: every acceptable spelling up to 32, else the first",
+    lacks="runs (they are in the result files), prompts, names of arguments given by position",
+)

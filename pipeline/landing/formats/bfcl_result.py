@@ -1,0 +1,180 @@
+"""BFCL results, one run per line: the calls of a function-calling or a prompted model."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from pipeline.landing.chat import final_output
+from pipeline.landing.decode import decoding
+from pipeline.landing.formats import Format
+from pipeline.landing.messages import Id  # noqa: TC001 - msgspec reads types at run time
+from pipeline.landing.model import RejectError, Run, Step
+from pipeline.landing.python_calls import calls_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pipeline.landing.reader import Head, Piece, Source
+
+
+class Record(msgspec.Struct):
+    """One line; some writers leave out all but the result."""
+
+    result: Any
+    id: Id = None
+    input_token_count: Any = None
+    output_token_count: Any = None
+    latency: Any = None
+
+
+_decode_record = msgspec.json.Decoder(Record).decode
+_decode_list = msgspec.json.Decoder(list[Any]).decode
+_encode = msgspec.json.encode
+_FAILED = "Error during inference"
+_ID = re.compile(r"(.+?)_\d+(-\d+)*$")
+
+
+def _turns(result: Any) -> list[list[Any]]:
+    """Return the responses of each turn: texts, or lists of {name: arguments}."""
+    if isinstance(result, list) and result and not all(isinstance(item, dict) for item in result):
+        return [turn if isinstance(turn, list) else [turn] for turn in result]
+    return [[result]]  # one turn; an empty list is a response without a call
+
+
+def _calls(response: Any) -> list[tuple[str, msgspec.Raw]] | None:
+    """Return the calls of a response; None where it is a text."""
+    if isinstance(response, str):
+        said = calls_of(response)
+        return None if said is None else [(call.name, call.arguments()) for call in said]
+    if not isinstance(response, list) or not all(isinstance(call, dict) for call in response):
+        raise RejectError("wrong_type", "a response is neither text nor a list of calls")
+    return [(name, msgspec.Raw(_encode(args))) for call in response for name, args in call.items()]
+
+
+def _steps(result: Any) -> list[Step]:
+    steps: list[Step] = []
+    said: Step | None = None
+    count = 0
+    for turn, responses in enumerate(_turns(result)):
+        for response in responses:
+            at: dict[str, Any] = {"actor": "agent", "turn_index": turn, "response_index": count}
+            count += 1
+            calls = _calls(response)
+            step = Step("llm_call", content=response if calls is None else None, **at)
+            steps.append(step)
+            steps += [Step("tool_call", tool_name=n, tool_args=a, **at) for n, a in calls or ()]
+            said = said if calls else step
+    if said is not None:
+        said.kind = "final"
+    return steps
+
+
+def _numbers(value: Any) -> list[float]:
+    if isinstance(value, list):
+        return [number for item in value for number in _numbers(item)]
+    return [value] if isinstance(value, int | float) else []
+
+
+def _shares(value: Any, responses: int) -> list[float]:
+    """Return a count per response, where that many are given; else all of it on the first."""
+    numbers = _numbers(value)
+    return numbers if len(numbers) == responses else [sum(numbers)] if numbers else []
+
+
+def _count(record: Record, steps: list[Step]) -> None:
+    responses = [step for step in steps if step.kind != "tool_call"]
+    shares = {
+        name: _shares(getattr(record, name), len(responses))
+        for name in ("input_token_count", "output_token_count", "latency")
+    }
+    for step, tokens in zip(responses, shares["input_token_count"], strict=False):
+        step.input_tokens = int(tokens)
+    for step, tokens in zip(responses, shares["output_token_count"], strict=False):
+        step.output_tokens = int(tokens)
+    for step, seconds in zip(responses, shares["latency"], strict=False):
+        step.duration_ms = 1000.0 * seconds
+
+
+def suite_of(task_id: str) -> str | None:
+    """Return the category an id names.
+
+    >>> suite_of("live_multiple_3-2-0"), suite_of("multi_turn_base_7"), suite_of("line 7")
+    ('live_multiple', 'multi_turn_base', None)
+    """
+    found = _ID.match(task_id)
+    return found.group(1) if found else None
+
+
+def decode(piece: Piece, context: str | None = None) -> Iterator[Run]:
+    """Decode one line into its run; a line without an id is known by its number."""
+    if piece.data[:1] == b"[":
+        record = Record(decoding(_decode_list, piece.data))
+    else:
+        record = decoding(_decode_record, piece.data)
+    steps = _steps(record.result)
+    _count(record, steps)
+    failed = any(str(step.content).startswith(_FAILED) for step in steps if step.content)
+    name = f"line {piece.line}" if record.id is None else str(record.id)
+    yield Run(
+        steps=steps,
+        source_id=name,
+        task_id=name,
+        suite=suite_of(name),
+        model=context,
+        status="error" if failed else "ok",
+        final_output=final_output(steps),
+    )
+
+
+def model_of(source: Source) -> str | None:
+    """Return the model a results file is named for, as no line names it.
+
+    Otherwise equal lines of two models would be one run. `MODEL/BFCL_v4_x_result.json` is the
+    benchmark's own layout; people also write the model in front of the file's name.
+    """
+    path = PurePath(source.shown)
+    before, mark, _ = path.name.partition("BFCL_v")
+    return (before.strip("_-.") or path.parent.name or None) if mark else path.stem
+
+
+_FIELDS = {*Record.__struct_fields__, "reasoning_content", "inference_log", "traceback"}
+
+
+def _is_list_of_texts(line: bytes) -> list[str] | None:
+    try:
+        value = msgspec.json.decode(line, type=list[str])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return value
+
+
+def _bare(head: Head) -> bool:
+    """Tell whether all lines are lists of texts, and one of them lists calls."""
+    if not (isinstance(head.first, list) and isinstance(head.second, list)):
+        return False
+    lines = [_is_list_of_texts(line) for line in head.text.splitlines()[:40] if line.strip()][:-1]
+    return None not in lines and any(calls_of(text) for line in lines for text in line or ())
+
+
+def sniff(head: Head) -> str | None:
+    """Recognise results under ids, or lines that are bare results."""
+    if head.has("id", "result") and head.first.keys() <= _FIELDS:
+        if isinstance(head.first["id"], str) and isinstance(head.first["result"], str | list):
+            return "records with id and result"
+    return "lines that are lists of call texts" if _bare(head) else None
+
+
+FORMAT = Format(
+    name="bfcl_result",
+    title="BFCL results, JSONL (gorilla, Berkeley)",
+    sniff=sniff,
+    pieces=lambda source: source.lines(),
+    decode=decode,
+    prepare=model_of,
+    fills="calls, turns, responses, tokens and latency where given, the model from the path",
+    lacks="outputs, errors, success; names of arguments given by position",
+)

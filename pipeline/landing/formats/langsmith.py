@@ -1,0 +1,238 @@
+"""LangSmith: exported runs (its word for spans), as JSON lines, an array, or bulk Parquet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from pipeline.landing import scattered, tabular
+from pipeline.landing.decode import decoding
+from pipeline.landing.formats import Format
+from pipeline.landing.genai import amount, count, text
+from pipeline.landing.literal import decoded, members, raw
+from pipeline.landing.model import RejectError, When
+from pipeline.landing.said import messages, together
+from pipeline.landing.spans import Reading, Span, nanos
+from pipeline.landing.trace import only_input, run_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pipeline.landing.chunks import Place
+    from pipeline.landing.model import Run
+    from pipeline.landing.reader import Head, Piece, Source
+    from pipeline.landing.spans import Role
+
+_ROLES: dict[str, Role] = {"llm": "llm", "chat_model": "llm", "tool": "tool"}
+_AGENT = "lc_agent_name"
+_PENDING = "pending"
+_PRIVATE = ("ls_", "lc_", "langgraph_", "__", "LANGSMITH", "LANGCHAIN", "revision_id", "thread_")
+
+
+class Exported(msgspec.Struct):
+    """One run as exported: a span of the trace. Objects may be JSON text."""
+
+    id: str
+    trace_id: str | None = None
+    parent_run_id: str | None = None
+    run_type: str = ""
+    name: str = ""
+    inputs: Any = None
+    outputs: Any = None
+    error: Any = None
+    start_time: When = None
+    end_time: When = None
+    status: str | None = None
+    prompt_tokens: Any = None
+    completion_tokens: Any = None
+    total_cost: Any = None
+    extra: Any = None
+    tags: Any = None
+    session_id: str | None = None
+    session_name: str | None = None
+    reference_example_id: str | None = None
+    feedback_stats: Any = None
+
+    @property
+    def trace(self) -> str:
+        """Return the trace's id: a root's own, where none is told."""
+        return self.trace_id or self.id
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Return what the run's author told of it."""
+        return members(_object(self.extra), "metadata")
+
+    def span(self) -> Span:
+        """Return the run as a span, with its reading."""
+        failed = bool(self.error) or self.status == "error"
+        return Span(
+            id=self.id,
+            parent=self.parent_run_id or None,
+            name=self.name,
+            start=nanos(self.start_time),
+            end=None if self.status == _PENDING else nanos(self.end_time),
+            failed=failed,
+            error=self.error if failed else None,
+            attributes=self.metadata,
+            reading=self._reading(),
+        )
+
+    def _reading(self) -> Reading:
+        role = _ROLES.get(self.run_type, "other")
+        if role == "tool":
+            return self._tool()
+        agent = text(self.metadata.get(_AGENT))
+        if role == "other" and (agent is None or agent != self.name):
+            return Reading(says=_last(self.outputs) if self.parent_run_id is None else None)
+        says = together(messages(self.outputs, "assistant")) if role == "llm" else None
+        # A chain's tokens are the sum of those beneath it.
+        read, written = self._tokens() if role == "llm" else (None, None)
+        return Reading(
+            role="llm" if role == "llm" else "agent",
+            name=agent,
+            heard=messages(self.inputs, "user") if role == "llm" else [],
+            says=says,
+            input_tokens=read,
+            output_tokens=written,
+            cost_usd=amount(self.total_cost) if role == "llm" else None,
+            model=self._model(),
+        )
+
+    def _tool(self) -> Reading:
+        outputs = _object(self.outputs)
+        output = outputs.get("output", self.outputs) if len(outputs) == 1 else self.outputs
+        said = together(messages(output, None)) if isinstance(output, dict) else None
+        result = said.results[0] if said is not None and said.results else None
+        arguments = only_input(self.inputs)
+        return Reading(
+            role="tool",
+            name=self.name,
+            call_id=result.id if result else None,
+            arguments=msgspec.UNSET if arguments is None else raw(arguments),
+            output=result.output if result else output,
+            failed=result.failed if result else None,
+        )
+
+    def _tokens(self) -> tuple[int | None, int | None]:
+        told = (count(self.prompt_tokens), count(self.completion_tokens))
+        if any(told):
+            return told
+        usage = _usage(_object(self.outputs))
+        names = (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens"))
+        read, written = (next((usage[n] for n in pair if n in usage), None) for pair in names)
+        return count(read), count(written)
+
+    def _model(self) -> str | None:
+        asked = members(_object(self.extra), "invocation_params")
+        names = ("model", "model_name")
+        told = [asked.get(name) for name in names] + [self.metadata.get("ls_model_name")]
+        return next((found for found in map(text, told) if found), None)
+
+    def add_to(self, run: Run) -> None:
+        """Tell the run what its root says of it."""
+        run.agent = run.agent or self.name or None
+        run.suite = run.suite or self.session_name
+        run.task_id = self.reference_example_id or run.task_id
+        version = self.metadata.get("revision_id")
+        run.agent_version = run.agent_version or text(version)
+        own = {k: v for k, v in self.metadata.items() if not k.startswith(_PRIVATE)}
+        told = {
+            "project_id": self.session_id,
+            "thread_id": self.metadata.get("thread_id"),
+            "tags": self.tags or None,
+        }
+        scores = {
+            f"score.{name}": stats.get("avg")
+            for name, stats in _object(self.feedback_stats).items()
+            if isinstance(stats, dict)
+        }
+        known = {name: value for name, value in told.items() if value is not None}
+        run.labels = {**own, **scores, **run.labels, **known}
+
+
+_runs = msgspec.json.Decoder(list[Exported]).decode
+_run = msgspec.json.Decoder(Exported).decode
+
+
+def _object(value: Any) -> dict[str, Any]:
+    """Return an object given as one or as JSON text; an empty one where it is neither."""
+    found = decoded(value) if isinstance(value, str) else value
+    return found if isinstance(found, dict) else {}
+
+
+def _usage(outputs: dict[str, Any]) -> dict[str, Any]:
+    """Find the usage in a model's outputs: at the top, in LangChain's places, or in a message."""
+    for holder, name in (
+        (outputs, "usage_metadata"),
+        (outputs, "usage"),
+        (members(outputs, "llm_output"), "token_usage"),
+    ):
+        if isinstance(holder.get(name), dict):
+            return members(holder, name)
+    found: Any = outputs.get("generations")
+    while isinstance(found, list) and found:
+        found = found[0]
+    message = members(found, "message") if isinstance(found, dict) else {}
+    return members(members(message, "kwargs") or message, "usage_metadata")
+
+
+def _last(outputs: Any) -> Any:
+    """Return the last thing the model says in a chain's outputs: a state's last message."""
+    said = [one for one in messages(outputs, "assistant") if one.role == "assistant"]
+    return said[-1] if said else None
+
+
+def _trace(data: bytes) -> str | None:
+    try:
+        return decoding(_run, data).trace
+    except RejectError:
+        return None
+
+
+def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
+    """Decode the exported runs of one trace into its run."""
+    if piece.data[:1] != b"[":
+        decoding(_run, piece.data)
+    exported = decoding(_runs, piece.data)
+    run = run_of(exported[0].trace, (one.span() for one in exported))
+    if run is None:
+        return
+    ids = {one.id for one in exported}
+    root = next((one for one in exported if one.parent_run_id not in ids), exported[0])
+    root.add_to(run)
+    yield run
+
+
+def _pieces(source: Source) -> Iterator[Piece]:
+    if source.head.framing == "parquet":
+        return tabular.gathered_rows(source, "trace_id")
+    return scattered.gathered(source, scattered.by_key(source.records(), _trace))
+
+
+def _reread(source: Source, places: Sequence[Place]) -> Iterator[bytes]:
+    reread = tabular.reread if source.head.framing == "parquet" else scattered.reread
+    return reread(source, places)
+
+
+def sniff(head: Head) -> str | None:
+    """Recognise run_type and inputs, with the ids of a trace."""
+    first = head.first if isinstance(head.first, dict) else {}
+    if first.keys() >= {"id", "run_type"} and not first.keys().isdisjoint(
+        {"trace_id", "dotted_order", "parent_run_id"}
+    ):
+        return "records with run_type and trace_id"
+    return None
+
+
+FORMAT = Format(
+    name="langsmith",
+    title="LangSmith runs, JSONL, an array or bulk Parquet",
+    sniff=sniff,
+    pieces=_pieces,
+    decode=decode,
+    reread=_reread,
+    fills="calls, arguments, results, errors, tokens, cost, times, messages, feedback as labels, example",
+    lacks="references, success",
+)

@@ -1,0 +1,84 @@
+"""BFCL possible answers land as tasks: every acceptable spelling is an alternative."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.landing.formats.bfcl_answers import MOST_ALTERNATIVES
+from pipeline.landing.model import RejectError
+from tests.reading import SAMPLES, claimed, decode, expectation, read
+
+FILES = ["BFCL_v4_live_multiple.json", "BFCL_v4_multi_turn_base.json"]
+
+
+def _truth(*calls):
+    task = decode("bfcl_answers", {"id": "simple_0", "ground_truth": list(calls)}).task
+    return [[args for _, args, _ in one] for one in expectation(task)]
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_the_figures_of_the_real_files_come_out(file, real_data, expected_figures):
+    # The figures count a case as a run; nothing ran here, so every case is a task.
+    figures = expected_figures[f"bfcl_possible_answer/{file}"]
+    found = read("bfcl_answers", real_data(f"bfcl_possible_answer/{file}"))
+    assert len({task.task_id for task in found.tasks}) == figures["distinct_cases"]
+    assert found.runs == []
+
+
+def test_the_reference_of_multi_turn_files_is_as_long_as_the_independent_count(
+    real_data, expected_figures
+):
+    file = "bfcl_result/glyphh-ada-1.1__BFCL_v4_multi_turn_base_result.json"
+    expected = expected_figures[file]["scores"]["mean_all_runs"]["sum_n_exp"]
+    tasks = read("bfcl_answers", real_data(f"bfcl_possible_answer/{FILES[1]}")).tasks
+    assert sum(len(one) for task in tasks for one in task.references.alternatives) == expected
+    anything = [call for t in tasks for one in expectation(t) for call in one if call[1] == "any"]
+    positional = expected_figures[f"bfcl_possible_answer/{FILES[1]}"]["oddities"]
+    assert len(anything) == positional["ground_truth_positional_args"] == 40
+
+
+def test_only_its_own_files_are_claimed(real_data):
+    found = claimed("bfcl_answers", real_data("bfcl_result").parent)
+    assert found == {f"bfcl_possible_answer/{file}" for file in FILES}
+
+
+def test_the_sample_teaches_the_format():
+    (path,) = (SAMPLES / "bfcl_answers").iterdir()
+    turns, nothing, single = read("bfcl_answers", path).tasks
+    assert expectation(turns) == [
+        [
+            ("find_flight", '{"to":"Oslo"}', 0),
+            ("find_hotel", '{"city":"Oslo"}', 0),
+            ("book_flight", "any", 1),
+        ]
+    ]
+    assert expectation(nothing) == [[]]
+    assert len(single.references.alternatives) == 4
+    assert (single.suite, single.reference_complete) == ("live_trips", True)
+
+
+def test_acceptable_values_are_alternatives_the_first_one_first():
+    assert _truth({"f": {"a": [1, 2], "b": ["x"]}}) == [['{"a":1,"b":"x"}'], ['{"a":2,"b":"x"}']]
+
+
+def test_an_optional_argument_may_be_there_or_not():
+    assert _truth({"f": {"a": ["", 5]}}) == [['{"a":5}'], ["{}"]]
+    assert _truth({"f": {"a": [""]}}) == [["{}"]]
+
+
+def test_values_within_objects_and_lists_have_spellings_too():
+    assert _truth({"f": {"a": [{"b": ["x", "y"]}]}}) == [['{"a":{"b":"x"}}'], ['{"a":{"b":"y"}}']]
+    assert _truth({"f": {"a": [["x", "y"]]}}) == [['{"a":["x","y"]}']]
+    assert _truth({"f": {"a": [[{"b": ["x"]}]]}}) == [['{"a":[{"b":"x"}]}']]
+
+
+def test_too_many_spellings_leave_the_first():
+    values = list(range(MOST_ALTERNATIVES + 1))
+    assert _truth({"f": {"a": values}}) == [['{"a":0}']]
+    assert len(_truth({"f": {"a": values[:-1]}})) == MOST_ALTERNATIVES
+
+
+@pytest.mark.parametrize("truth", [[["no call here"]], [3], [{"f": 1}], [[], {}]])
+def test_what_is_no_ground_truth_is_refused(truth):
+    with pytest.raises(RejectError):
+        decode("bfcl_answers", {"id": "x_0", "ground_truth": truth})

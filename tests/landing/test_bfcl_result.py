@@ -1,0 +1,97 @@
+"""BFCL results land: calls as JSON and as Python, texts that are no calls, tokens however nested."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.landing import formats
+from pipeline.landing.formats.bfcl_result import model_of
+from pipeline.landing.model import RejectError
+from pipeline.landing.reader import Source
+from tests.reading import SAMPLES, args, calls, claimed, decode, kinds, read, sniff
+
+FILES = [
+    "AIREV-Agent-0.8B__BFCL_v4_live_multiple_result.json",
+    "AIREV-Agent-0.8B__BFCL_v4_multi_turn_base_result.json",
+    "AYA__AYA_Pipeline_result_live_simple.jsonl",
+    "AYA__AYA_Pipeline_result_multi_turn_miss_param.jsonl",
+    "glyphh-ada-1.1__BFCL_v4_live_multiple_result.json",
+    "glyphh-ada-1.1__BFCL_v4_multi_turn_base_result.json",
+    "roshangrewal_gemma4-e4b-toolcall-v02__BFCL_v4_live_multiple_result.json",
+]
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_the_figures_of_the_real_files_come_out(file, real_data, expected_figures):
+    figures = expected_figures[f"bfcl_result/{file}"]
+    runs = read("bfcl_result", real_data(f"bfcl_result/{file}")).runs
+    made = [call for run in runs for call in calls(run)]
+    assert len(runs) == figures["runs"]
+    assert len({run.task_id for run in runs}) == figures["distinct_cases"]
+    assert len(made) == figures["tool_calls"]
+    assert len({call.tool_name for call in made}) == figures["distinct_tools"]
+    assert sum(s.input_tokens or 0 for r in runs for s in r.steps) == figures.get("tokens_in", 0)
+    assert sum(s.output_tokens or 0 for r in runs for s in r.steps) == figures.get("tokens_out", 0)
+    assert {call.is_error for call in made} == {None}
+
+
+def test_only_its_own_files_are_claimed(real_data):
+    found = claimed("bfcl_result", real_data("bfcl_result").parent)
+    assert found == {f"bfcl_result/{file}" for file in FILES}
+
+
+def test_the_sample_shows_every_shape():
+    (path,) = (SAMPLES / "bfcl_result").iterdir()
+    turns, prompted, empty, failed = read("bfcl_result", path).runs
+    assert kinds(turns) == [
+        *("llm_call", "tool_call", "tool_call", "llm_call", "tool_call", "final"),
+        *("llm_call", "tool_call"),
+    ]
+    assert [step.response_index for step in turns.steps] == [0, 0, 0, 1, 1, 2, 3, 3]
+    assert [step.turn_index for step in turns.steps] == [0] * 6 + [1] * 2
+    assert [s.input_tokens for s in turns.steps if s.kind != "tool_call"] == [310, 365, 402, 455]
+    assert [args(call) for call in calls(prompted)] == [
+        '{"seats":2,"to":"Bergen"}',
+        '{"0":"Bergen"}',
+    ]
+    assert prompted.final_output == "Which day would you like to travel?"
+    assert kinds(empty) == ["final"] and empty.steps[0].output_tokens == 1
+    assert (failed.status, failed.suite, turns.status) == ("error", "multi_turn_trips", "ok")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["No.", "[f(a=true)]", "[f()](b)", "[f(), 3]", "[f(**{'a': 1})]", "[f(a={1j})]", "[f(a=1"],
+)
+def test_a_text_that_is_not_literal_calls_stays_a_text(text):
+    run = decode("bfcl_result", {"id": "simple_0", "result": text}).run
+    assert (kinds(run), run.final_output) == (["final"], text)
+
+
+def test_numbers_keep_their_spelling():
+    run = decode("bfcl_result", {"id": "x_1", "result": "[f(a=1, b=1.0, c=(None, True))]"}).run
+    assert args(calls(run)[0]) == '{"a":1,"b":1.0,"c":[null,true]}'
+
+
+def test_tokens_that_are_not_per_response_count_once():
+    record = {"id": "x_1", "result": ["[f()]", "done"], "input_token_count": 9}
+    run = decode("bfcl_result", record).run
+    assert [step.input_tokens for step in run.steps] == [9, None, None]
+
+
+def test_a_result_of_another_shape_is_refused():
+    with pytest.raises(RejectError, match="wrong_type"):
+        decode("bfcl_result", {"id": "x_1", "result": [[3]]})
+
+
+def test_the_model_is_read_from_the_path(tmp_path):
+    folder = tmp_path / "aurora" / "BFCL_v4_simple_result.json"
+    assert model_of(Source(folder, str(folder))) == "aurora"
+    beside = tmp_path / "aurora__BFCL_v4_simple_result.json"
+    assert model_of(Source(beside, str(beside))) == "aurora"
+    assert formats.get("bfcl_result").prepare is model_of
+
+
+def test_lists_of_prose_are_not_claimed():
+    assert sniff("bfcl_result", ["one"], ["two"], ["three"]) is None
+    assert sniff("bfcl_result", {"id": "a", "result": "x", "jsonrpc": "2.0"}) is None
