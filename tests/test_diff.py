@@ -15,7 +15,6 @@ from making import call, run, want, write
 from oracle import matching
 from rich.cells import cell_len
 
-from pipeline.cli.group import COMMANDS
 from pipeline.errors import InputError, UnknownNameError
 from pipeline.landing.land import land
 from pipeline.report.alignment import Calls, align
@@ -30,7 +29,6 @@ SHOWN = ("marker", "expected_position", "step_index")
 
 @pytest.fixture(autouse=True)
 def _listed(monkeypatch):
-    monkeypatch.setitem(COMMANDS, "diff", "Compare one run with its reference.")
     monkeypatch.delenv("COLUMNS", raising=False)
 
 

@@ -10,6 +10,7 @@ from xxhash import xxh3_128_hexdigest
 
 from pipeline.lake import run_key_base
 from pipeline.landing.identity import Resolution, repeated
+from pipeline.landing.trace_merge import spliced
 from pipeline.schema import UTC_MICROS, References, Rejects, Runs, Steps, Tasks
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def commit(lake: Lake, staged: Staged, options: Options) -> Outcome:
                 staged.name, 0, 0, 0, 0, {}, staged.runs.height, 0, [], new_tasks, already=True
             )
         found = repeated(lake, staged.runs, staged.steps)
-        runs, steps = _without(staged.runs, staged.steps, found.dropped)
+        runs, steps = spliced(staged.runs, staged.steps, found.merged)
+        runs, steps = _without(runs, steps, found.dropped)
         runs, steps = _keyed(staged.name, runs, steps)
         tables = {"runs": runs, "steps": steps}
         if staged.rejects.height:

@@ -22,8 +22,13 @@ if TYPE_CHECKING:
 
     from pipeline.landing.spans import Event, Role, Span
 
-_LLM = {"chat", "text_completion", "generate_content", "completion", "message", "responses"}
-_AGENT = {"invoke_agent", "create_agent"}
+_LLM = ("chat", "text_completion", "generate_content", "completion", "message", "responses")
+_AGENT = ("invoke_agent", "create_agent")
+_OPERATIONS: dict[str, Role] = {
+    **dict.fromkeys(_LLM, "llm"),
+    **dict.fromkeys(_AGENT, "agent"),
+    "execute_tool": "tool",
+}
 _TOOL_NAME = ("gen_ai.tool.name", "ai.toolCall.name")
 _CALL_ID = ("gen_ai.tool.call.id", "ai.toolCall.id")
 _ARGUMENTS = (
@@ -121,33 +126,25 @@ _DETAILS = {
 
 
 def _role(given: Mapping[str, Any], name: str) -> Role:
+    """Tell a span's role by its operation, or by what else it says where it names none."""
     operation = given.get("gen_ai.operation.name")
-    if operation in _LLM:
-        return "llm"
-    if operation in _AGENT:
-        return "agent"
-    if operation == "execute_tool" or (operation is None and _is_tool(given)):
-        return "other" if first(given, *_TOOL_NAME) == MERGED or "(merged)" in name else "tool"
-    if operation is not None:
-        return "other"
-    if given.get("traceloop.span.kind") == "agent":
-        return "agent"
+    role = _implied(given) if operation is None else _OPERATIONS.get(operation, "other")
+    repeats = first(given, *_TOOL_NAME) == MERGED or name.endswith("(merged)")
+    return "other" if role == "tool" and repeats else role
+
+
+def _implied(given: Mapping[str, Any]) -> Role:
+    kind = given.get("traceloop.span.kind")
+    if kind == "tool" or first(given, *_TOOL_NAME) is not None:
+        return "tool"
     asked = given.get("gen_ai.request.model") is not None or "llm.request.type" in given
-    if not asked and first(given, *_AGENT_NAME) is not None:
+    if kind == "agent" or (not asked and first(given, *_AGENT_NAME) is not None):
         return "agent"
+    if given.get("llm.request.type", "chat") not in {"chat", "completion"}:  # embedding, rerank
+        return "other"
+    counted = first(given, *_INPUT_TOKENS, *_OUTPUT_TOKENS) is not None
     vercel = _VERCEL.match(str(given.get("ai.operationId", ""))) is not None
-    return "llm" if _is_llm(given, asked=asked) or vercel else "other"
-
-
-def _is_tool(given: Mapping[str, Any]) -> bool:
-    return first(given, *_TOOL_NAME) is not None or given.get("traceloop.span.kind") == "tool"
-
-
-def _is_llm(given: Mapping[str, Any], *, asked: bool) -> bool:
-    kind = given.get("llm.request.type", "chat")
-    if kind not in {"chat", "completion"}:  # embedding, rerank
-        return False
-    return asked or first(given, *_INPUT_TOKENS, *_OUTPUT_TOKENS) is not None
+    return "llm" if asked or counted or vercel else "other"
 
 
 def _agent_name(given: Mapping[str, Any], span_name: str) -> str | None:

@@ -2,7 +2,8 @@
 
 A run is identified by (run_id, agent, agent_version, model, the landing's `--set` labels). Of two
 copies the one that contains the other's calls wins: a longer re-export, a finished run over its
-snapshot. Where neither contains the other both stay, and a warning says so.
+snapshot. Where neither contains the other both stay, and a warning says so. A trace is identified
+by its id and those labels alone, and parts of one that landed apart are made one run.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 from xxhash import xxh3_64_intdigest, xxh3_128_hexdigest
 
+from pipeline.landing.trace_merge import fold, is_trace
 from pipeline.schema import Runs, Steps
 
 if TYPE_CHECKING:
@@ -19,13 +21,16 @@ if TYPE_CHECKING:
 
     from pipeline.lake import Folder, Lake
     from pipeline.landing.model import Run
+    from pipeline.landing.trace_merge import Part
 
 _IGNORED = ("source_path", "source_line", "landed_at", "run_key", "identity")
 
 
 def identity(run_id: str, run: Run, labels: str) -> int:
     """Return the key of a run's identity."""
-    parts = (run_id, run.agent, run.agent_version, run.model, labels)
+    # One part of a trace may know its agent and model, another not: the id tells enough.
+    who = () if run.trace else (run.agent, run.agent_version, run.model)
+    parts = (run_id, *who, labels)
     return xxh3_64_intdigest(repr(parts).encode())
 
 
@@ -39,14 +44,20 @@ class Copy(NamedTuple):
     finished: bool
     n_rows: int
     content: str
+    run: pl.DataFrame
+    steps: pl.DataFrame
 
 
 class Resolution(NamedTuple):
-    """Which new rows are left out, which old rows are replaced, and what to warn of."""
+    """Which new rows are left out, which old rows are replaced, and what to warn of.
+
+    `merged` is what becomes of a new row that stands for several parts of one trace.
+    """
 
     dropped: set[int]
     replaces: list[tuple[str, int]]
     unresolved: list[str]
+    merged: dict[int, Part]
 
 
 def contains(longer: Sequence[object], shorter: Sequence[object]) -> bool:
@@ -94,7 +105,14 @@ def resolve(copies: Sequence[Copy]) -> Resolution:
         if kept:
             unresolved.append(copy.run_id)
         kept.append(copy)
-    return Resolution(dropped, replaces, unresolved)
+    return Resolution(dropped, replaces, unresolved, {})
+
+
+def _decide(copies: Sequence[Copy]) -> Resolution:
+    if len(copies) > 1 and is_trace(copies):
+        found = fold(copies)
+        return Resolution(found.dropped, found.replaces, [], found.merged)
+    return resolve(copies)
 
 
 def repeated(lake: Lake, runs: pl.DataFrame, steps: pl.DataFrame) -> Resolution:
@@ -111,7 +129,7 @@ def repeated(lake: Lake, runs: pl.DataFrame, steps: pl.DataFrame) -> Resolution:
         if (rows := _rows_known(batch, new, gone.get(batch.name, set()))).height
     ]
     if not found and not runs["identity"].is_duplicated().any():
-        return Resolution(set(), [], [])
+        return Resolution(set(), [], [], {})
     told = _contents(runs, steps)
     first = told.unique(["identity", "content"], keep="first", maintain_order=True)
     landed = [_landed(batch, rows) for batch, rows in found]
@@ -122,17 +140,18 @@ def repeated(lake: Lake, runs: pl.DataFrame, steps: pl.DataFrame) -> Resolution:
     again = pl.concat([twice, old["identity"]]).unique()
     open_rows = fresh.filter(pl.col("identity").is_in(again.implode()))
     if open_rows.is_empty():
-        return Resolution(dropped, [], [])
+        return Resolution(dropped, [], [], {})
     groups: dict[int, list[Copy]] = {}
     for part in landed:
         wanted = part.told.join(open_rows, on="identity", how="semi", maintain_order="left")
         _collect(groups, part.name, wanted, part.runs, part.steps)
     _collect(groups, None, open_rows, runs, steps)
-    parts = [resolve(copies) for copies in groups.values()]
+    parts = [_decide(copies) for copies in groups.values()]
     return Resolution(
         dropped.union(*(part.dropped for part in parts)),
         sorted(pair for part in parts for pair in part.replaces),
         sorted(run_id for part in parts for run_id in part.unresolved),
+        {row: run for part in parts for row, run in part.merged.items()},
     )
 
 
@@ -206,5 +225,7 @@ def _collect(
             runs["status"][row] != "incomplete",
             length,
             xxh3_128_hexdigest(told.encode()),
+            runs.slice(row, 1),
+            part,
         )
         groups.setdefault(key, []).append(copy)

@@ -29,13 +29,8 @@ def calls_of(text: str) -> list[PythonCall] | None:
 
     >>> calls_of("[cd(folder='docs'), sort('a.txt')]")[0]
     PythonCall(name='cd', named={'folder': 'docs'}, by_position=[])
-    >>> (
-    ...     calls_of("f.g(1)")[0].arguments()[:],
-    ...     calls_of("Sorry."),
-    ...     calls_of("[f(a=b)]"),
-    ...     calls_of("[]"),
-    ... )
-    (b'{"0":1}', None, None, [])
+    >>> bytes(calls_of("f.g(1)")[0].arguments()), calls_of("Sorry."), calls_of("[f(a=b)]")
+    (b'{"0":1}', None, None)
     """
     if len(text) > _LONGEST:
         return None

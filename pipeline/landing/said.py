@@ -53,7 +53,9 @@ _TYPES = {
 """LangChain's message types, and the roles they stand for."""
 _ROLES = {
     **{role: role for role in ("user", "assistant", "system", "tool")},
-    "model": "assistant", "developer": "system", "function": "tool",
+    "model": "assistant",
+    "developer": "system",
+    "function": "tool",
     **_TYPES,
 }
 _HOLDERS = ("messages", "choices", "candidates", "generations", "contents", "output", "input")

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 FROM_RESPONSE = "from_response"
 """The label of a call that only a response tells of."""
+AGENT_SPAN = "agent_span"
+"""The label of an answer that only an agent's span tells of."""
 NOT_RUN = "not_run"
 """The label of a response: the calls it asked for that no tool span tells of."""
 SPAN, INSIDE = "span_id", "inside"
@@ -152,7 +154,7 @@ class TraceSteps:
             cost_usd=reading.cost_usd,
             started_at=span.end if late else span.start,
             duration_ms=None if late else span.duration_ms,
-            labels=self._labels(span),
+            labels={**self._labels(span), **({AGENT_SPAN: True} if late else {})},
         )
         group.append(step)
         self._groups.append((span, group))

@@ -14,7 +14,7 @@ from pipeline.landing.commit import latest_tasks
 from pipeline.report.reasons import Arguments
 from pipeline.report.unit import ActualCall, ExpectedCall, Unit, unit
 from pipeline.scoring import keys, references, score_batch, special
-from pipeline.scoring.batch import _only_actors, with_references
+from pipeline.scoring.batch import only_actors, with_references
 from pipeline.scoring.special import Made, Wanted
 from pipeline.scoring.units import units
 
@@ -43,7 +43,7 @@ def sides(lake: Lake, run_key: int, policy: Policy) -> Sides:
     told = references.read(lake, runs["reference_set"].drop_nulls(), texts=True)
     if told.is_empty():
         return Sides(scores, stored, 0, [])
-    steps = _only_actors(pl.scan_parquet(batch.file("steps")).filter(mine).collect(), policy)
+    steps = only_actors(pl.scan_parquet(batch.file("steps")).filter(mine).collect(), policy)
     compared = _compared(runs, steps, told, policy, scores["reference_id"])
     return Sides(scores, stored, told["reference_id"].n_unique(), compared)
 
@@ -76,7 +76,7 @@ def _compared(
     match = policy.match
     # Lists of arguments that the policy does not heed stay out, as where scoring reads references.
     rows = told if keys.needs_text(match) else told.drop("compare_args")
-    keyed = keys.apply(match, steps, rows, _as_file(steps))  # type: ignore[arg-type] # Polars scans either
+    keyed = keys.apply(match, steps, rows, _as_file(steps))
     expected = references.arrange(keyed.references, by_turn=match.unit == "turn")
     whole = units(runs, keyed.steps, expected, policy)
     fits = special.by_arguments(keyed.lexicon)

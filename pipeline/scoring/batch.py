@@ -67,7 +67,7 @@ def score_batch(lake: Lake, batch: Folder, tasks: pl.DataFrame, policy: Policy) 
         glob=False,
     )
     runs = with_references(runs, tasks)
-    steps = _only_actors(steps, policy)
+    steps = only_actors(steps, policy)
     told = references.read(
         lake, runs["reference_set"].drop_nulls(), texts=keys.needs_text(policy.match)
     )
@@ -102,7 +102,7 @@ def with_references(runs: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
     return joined.with_columns(own.alias("reference_set")).drop("of_task")
 
 
-def _only_actors(steps: pl.DataFrame, policy: Policy) -> pl.DataFrame:
+def only_actors(steps: pl.DataFrame, policy: Policy) -> pl.DataFrame:
     """Let calls of others than the policy's actors count as messages: seen, but no decision."""
     if not policy.match.actors:
         return steps

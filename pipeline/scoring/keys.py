@@ -41,7 +41,9 @@ def needs_text(match: Match) -> bool:
     )
 
 
-def apply(match: Match, steps: pl.DataFrame, references: pl.DataFrame, source: Path) -> Keyed:
+def apply(
+    match: Match, steps: pl.DataFrame, references: pl.DataFrame, source: Path | bytes
+) -> Keyed:
     """Give steps a rewritten `call_key` and a `key` to match by; expected calls likewise.
 
     `call_key` follows the rewriting rules and is what repeats are told by; `key` is what calls are
@@ -56,6 +58,10 @@ def apply(match: Match, steps: pl.DataFrame, references: pl.DataFrame, source: P
                 made_at_landing, (pl.col("args_status") == "any").alias("special")
             ),
             Lexicon(rules, {}, {}),
+        )
+    if not match.compare_args:
+        references = references.with_columns(
+            pl.lit(None, dtype=pl.List(pl.String)).alias("compare_args")
         )
     tools = _tools(source, references)
     touched = [t for t in tools if rules.rewrites(t) or rules.is_relation(t)]
@@ -80,7 +86,7 @@ def apply(match: Match, steps: pl.DataFrame, references: pl.DataFrame, source: P
     )
 
 
-def _tools(source: Path, references: pl.DataFrame) -> dict[str, int]:
+def _tools(source: Path | bytes, references: pl.DataFrame) -> dict[str, int]:
     actual = (
         pl.scan_parquet(source, glob=False)
         .filter(pl.col("kind") == "tool_call")
@@ -96,7 +102,7 @@ def _tools(source: Path, references: pl.DataFrame) -> dict[str, int]:
     return dict(zip(both["tool_name"].to_list(), both["name_key"].to_list(), strict=True))
 
 
-def _distinct_actual(source: Path, tools: list[str]) -> pl.DataFrame:
+def _distinct_actual(source: Path | bytes, tools: list[str]) -> pl.DataFrame:
     return (
         pl.scan_parquet(source, glob=False)
         .filter(pl.col("tool_name").is_in(tools) & (pl.col("args_status") == "ok"))

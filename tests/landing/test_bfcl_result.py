@@ -55,7 +55,8 @@ def test_the_sample_shows_every_shape():
         '{"0":"Bergen"}',
     ]
     assert prompted.final_output == "Which day would you like to travel?"
-    assert kinds(empty) == ["final"] and empty.steps[0].output_tokens == 1
+    assert kinds(empty) == ["final"]
+    assert empty.steps[0].output_tokens == 1
     assert (failed.status, failed.suite, turns.status) == ("error", "multi_turn_trips", "ok")
 
 

@@ -27,7 +27,9 @@ class Line(msgspec.Struct):
 _decode = msgspec.json.Decoder(Line).decode
 
 
-def _read(text: bytes, line: int = 1, offset: int = 0) -> tuple[list[int], list[tuple[object, ...]]]:
+def _read(
+    text: bytes, line: int = 1, offset: int = 0
+) -> tuple[list[int], list[tuple[object, ...]]]:
     good, damaged = read_lines(Piece(text, line, offset), _decode)
     return [x.a for x in good], [(x.line, x.offset, x.reason, x.data) for x in damaged]
 

@@ -44,6 +44,12 @@ class Format(NamedTuple):
 
 _NAMES = (
     "trajtab",
+    "otlp",
+    "jaeger",
+    "langfuse",
+    "langsmith",
+    "phoenix",
+    "span_attributes",
     "tasks",
     "pairs",
     "recorder",
@@ -62,6 +68,8 @@ _NAMES = (
     "openhands_output",
     "bfcl_result",
     "bfcl_answers",
+    "inspect_log",
+    "atif",
     "openai_chat",
 )
 """In the order they are tried: the more particular first where two could claim one file."""

@@ -117,7 +117,7 @@ def sniff(head: Head) -> str | None:
     """Recognise ground truth under ids."""
     if not head.has("id", "ground_truth") or not isinstance(head.first["ground_truth"], list):
         return None
-    first = next(iter(head.first["ground_truth"]), [])
+    first: Any = next(iter(head.first["ground_truth"]), [])
     return "records with id and ground_truth" if isinstance(first, list | dict) else None
 
 

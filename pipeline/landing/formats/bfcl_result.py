@@ -162,9 +162,9 @@ def _bare(head: Head) -> bool:
 
 def sniff(head: Head) -> str | None:
     """Recognise results under ids, or lines that are bare results."""
-    if head.has("id", "result") and head.first.keys() <= _FIELDS:
-        if isinstance(head.first["id"], str) and isinstance(head.first["result"], str | list):
-            return "records with id and result"
+    named = head.has("id", "result") and head.first.keys() <= _FIELDS
+    if named and isinstance(head.first["id"], str) and isinstance(head.first["result"], str | list):
+        return "records with id and result"
     return "lines that are lists of call texts" if _bare(head) else None
 
 

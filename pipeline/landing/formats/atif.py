@@ -1,0 +1,221 @@
+"""ATIF trajectories (harbor, terminal-bench) and the chat traces that harbor exports of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET, field
+
+from pipeline.landing.chat import final_output, no_signal, passed, steps_of
+from pipeline.landing.decode import decoding
+from pipeline.landing.formats import Format
+from pipeline.landing.messages import Message, Raw, ToolCall, Usage
+from pipeline.landing.model import Run, Step, When
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pipeline.landing.reader import Head, Piece
+
+
+class Call(msgspec.Struct):
+    """A call of one step."""
+
+    function_name: str
+    tool_call_id: str | None = None
+    arguments: Raw = UNSET
+
+
+class Result(msgspec.Struct):
+    """What the environment answered; many writers leave out which call it answers."""
+
+    source_call_id: str | None = None
+    content: Any = None
+    subagent_trajectory_ref: Any = None
+
+
+class Observation(msgspec.Struct):
+    """The answers to one step."""
+
+    results: list[Result] = []
+
+
+class Metrics(msgspec.Struct):
+    """The spending of one step; cached tokens are among the prompt's."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost_usd: float | None = None
+
+
+class Happening(msgspec.Struct):
+    """One step: what was said, called and answered at once."""
+
+    source: str
+    message: Any = None
+    timestamp: When = None
+    tool_calls: list[Call] | None = None
+    observation: Observation | None = None
+    metrics: Metrics | None = None
+    is_copied_context: bool | None = None
+
+
+class Agent(msgspec.Struct):
+    """Who ran."""
+
+    name: str | None = None
+    version: str | None = None
+    model_name: str | None = None
+
+
+class Trajectory(msgspec.Struct):
+    """One document."""
+
+    steps: list[Happening]
+    agent: Agent = field(default_factory=Agent)
+    session_id: str | None = None
+    trajectory_id: str | None = None
+    final_metrics: Any = None
+    continued_trajectory_ref: str | None = None
+    subagent_trajectories: list[Trajectory] | None = None
+
+
+class Trace(msgspec.Struct):
+    """One record of harbor's export: the chat so far, at one episode of a trial."""
+
+    conversations: list[Message]
+    agent: str | None = None
+    model: str | None = None
+    task: str | None = None
+    episode: str | None = None
+    run_id: str | None = None
+    trial_name: str | None = None
+    result: str | float | None = None
+
+
+class _Kind(msgspec.Struct):
+    conversations: Raw = UNSET
+
+
+_decode_kind = msgspec.json.Decoder(_Kind).decode
+_decode = msgspec.json.Decoder(Trajectory).decode
+_decode_trace = msgspec.json.Decoder(Trace).decode
+
+
+def _said(step: Happening) -> Message:
+    spent = step.metrics or Metrics()
+    calls = [
+        ToolCall(id=call.tool_call_id, name=call.function_name, arguments=call.arguments)
+        for call in step.tool_calls or ()
+    ]
+    return Message(
+        role="assistant" if step.source == "agent" else step.source,
+        content=step.message,
+        tool_calls=calls or None,
+        usage=Usage(spent.prompt_tokens, spent.completion_tokens),
+        cost=spent.cost_usd,
+        timestamp=step.timestamp,
+    )
+
+
+def _answers(step: Happening) -> list[Message]:
+    results = step.observation.results if step.observation else []
+    return [
+        Message(role="tool", content=result.content, tool_call_id=result.source_call_id)
+        for result in results
+        if result.content is not None
+    ]
+
+
+def _marks(step: Happening) -> dict[str, Any]:
+    results = step.observation.results if step.observation else []
+    delegated = [r.subagent_trajectory_ref for r in results if r.subagent_trajectory_ref]
+    marks = {"copied_context": step.is_copied_context, "subagent_trajectory_ref": delegated}
+    return {name: value for name, value in marks.items() if value}
+
+
+def _steps(happenings: list[Happening]) -> list[Step]:
+    """Return the steps; the marks of each happening stand on the message it begins with."""
+    groups = [[_said(step), *_answers(step)] for step in happenings]
+    steps = steps_of([message for group in groups for message in group], no_signal)
+    # Each message but a joined result is one row, in order: what happenings begin with is known.
+    opened = [step for step in steps if step.kind != "tool_call" and step.actor != "tool"]
+    for step, happening in zip(opened, happenings, strict=True):
+        step.labels = _marks(happening) or step.labels
+    return steps
+
+
+def _runs(told: Trajectory, parent: str | None = None) -> Iterator[Run]:
+    steps = _steps(told.steps)
+    labels = {
+        "final_metrics": told.final_metrics,
+        "continued_trajectory_ref": told.continued_trajectory_ref,
+        "parent_session": parent,
+    }
+    yield Run(
+        steps=steps,
+        # A session's id is shared by its continuations, and by what it delegates.
+        run_id=told.trajectory_id or None,
+        source_id=told.session_id,
+        agent=told.agent.name,
+        agent_version=told.agent.version,
+        model=told.agent.model_name,
+        labels={name: value for name, value in labels.items() if value is not None},
+        started_at=next((step.timestamp for step in told.steps if step.timestamp), None),
+        final_output=final_output(steps),
+    )
+    for inner in told.subagent_trajectories or ():
+        yield from _runs(inner, told.session_id or told.trajectory_id)
+
+
+def _reward(result: str | float | None) -> float | None:
+    try:
+        return None if result is None else float(result)
+    except ValueError:
+        return None
+
+
+def _traced(told: Trace) -> Run:
+    steps = steps_of(told.conversations, no_signal)
+    reward = _reward(told.result)
+    labels = {"episode": told.episode, "trial_name": told.trial_name, "result": told.result}
+    return Run(
+        steps=steps,
+        source_id=" ".join(filter(None, [told.run_id, told.episode])) or None,
+        task_id=told.task,
+        agent=told.agent,
+        model=told.model,
+        labels={name: value for name, value in labels.items() if value is not None},
+        # A result that is no number names the exception that ended the trial.
+        status="error" if told.result is not None and reward is None else "ok",
+        success=passed(reward),
+        reward=reward,
+        final_output=final_output(steps),
+    )
+
+
+def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
+    """Decode one trajectory with those it holds, or one trace."""
+    if decoding(_decode_kind, piece.data).conversations is UNSET:
+        yield from _runs(decoding(_decode, piece.data))
+    else:
+        yield _traced(decoding(_decode_trace, piece.data))
+
+
+def sniff(head: Head) -> str | None:
+    """Recognise the schema's name, or conversations of a trial's episodes."""
+    if head.has("schema_version") and str(head.first["schema_version"]).startswith("ATIF"):
+        return "schema_version ATIF"
+    return "conversations of episodes" if head.has("conversations", "episode", "agent") else None
+
+
+FORMAT = Format(
+    name="atif",
+    title="ATIF trajectories and harbor's traces of them",
+    sniff=sniff,
+    pieces=lambda source: source.records(),
+    decode=decode,
+    fills="calls, outputs, tokens, cost, times, agent and its version, model; a trace's reward",
+    lacks="errors (the format has no signal), tasks; calls in traces, which are texts there",
+)

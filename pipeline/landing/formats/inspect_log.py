@@ -1,0 +1,278 @@
+"""Inspect logs, as one JSON object or as an `.eval` archive: a run per sample and epoch."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from pipeline.landing.chat import final_output, passed, prompt_hash_of, steps_of, trial_number
+from pipeline.landing.decode import decoding
+from pipeline.landing.formats import Format
+from pipeline.landing.inspect_archive import MAGIC, header, is_archive, reread, samples
+from pipeline.landing.messages import Id, Message, Raw, ToolCall, text_of
+from pipeline.landing.model import RejectError, Run, Step, Task, When
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pipeline.landing.reader import Head, Piece, Source
+
+
+class Call(msgspec.Struct):
+    """A call, with its arguments as an object."""
+
+    function: str
+    id: Id = None
+    arguments: Raw = UNSET
+
+
+class Fault(msgspec.Struct):
+    """Why a call failed."""
+
+    message: str | None = None
+    type: str | None = None
+
+
+class Turn(msgspec.Struct):
+    """One message."""
+
+    role: str
+    content: Any = None
+    tool_calls: list[Call] | None = None
+    tool_call_id: Id = None
+    function: str | None = None
+    error: Fault | None = None
+
+
+class Answer(Message):
+    """A message, with what a failed call says."""
+
+    error: Fault | None = None
+
+
+class Usage(msgspec.Struct):
+    """The tokens of one model; those read from a cache are among the input."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class Score(msgspec.Struct):
+    """A scorer's verdict."""
+
+    value: Any = None
+
+
+class Transcript(msgspec.Struct):
+    """Where older logs keep the long texts."""
+
+    content: dict[str, Raw] = {}
+
+
+class Sample(msgspec.Struct):
+    """One sample in one epoch."""
+
+    id: Id
+    epoch: int = 1
+    uuid: str | None = None
+    input: Raw = UNSET
+    target: str | list[str] | None = None
+    messages: Raw = UNSET
+    scores: dict[str, Score] | None = None
+    score: Score | None = None
+    model_usage: dict[str, Usage] | None = None
+    attachments: dict[str, Raw] | None = None
+    transcript: Transcript | None = None
+    started_at: When = None
+    completed_at: When = None
+    error: Any = None
+    limit: Any = None
+
+
+class Evaluation(msgspec.Struct):
+    """What the samples of a log share."""
+
+    task: str | None = None
+    model: str | None = None
+    created: When = None
+    eval_id: str | None = None
+    run_id: str | None = None
+    revision: dict[str, Any] | None = None
+
+
+_decode = msgspec.json.Decoder(Sample).decode
+_decode_turns = msgspec.json.Decoder(list[Turn]).decode
+_decode_evaluation = msgspec.json.Decoder(Evaluation | None).decode
+_ATTACHED = re.compile(rb"attachment://([0-9a-f]{32})")
+_GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+
+
+def _resolver(sample: Sample) -> Callable[[Raw], bytes]:
+    """Return what puts long texts back where a message only refers to them."""
+    kept = {**(sample.transcript or Transcript()).content, **(sample.attachments or {})}
+    texts = {key: bytes(raw) for key, raw in kept.items() if not isinstance(raw, UnsetType)}
+
+    def text(found: re.Match[bytes]) -> bytes:
+        attached = texts.get(found.group(1).decode())
+        return attached[1:-1] if attached and attached[:1] == b'"' else found.group()
+
+    return lambda raw: b"null" if isinstance(raw, UnsetType) else _ATTACHED.sub(text, bytes(raw))
+
+
+def _message(turn: Turn) -> Answer:
+    calls = [
+        ToolCall(id=c.id, name=c.function, arguments=c.arguments) for c in turn.tool_calls or ()
+    ]
+    return Answer(
+        role=turn.role,
+        content=turn.content,
+        tool_calls=calls or None,
+        tool_call_id=turn.tool_call_id,
+        name=turn.function,
+        error=turn.error,
+    )
+
+
+def _steps(messages: list[Answer]) -> list[Step]:
+    steps = steps_of(messages, lambda message: message.error is not None)
+    failed = [step for step in steps if step.is_error]
+    for message in messages:
+        step = next((s for s in failed if s.call_id == message.tool_call_id), None)
+        if message.error is not None and step is not None:
+            step.error = message.error.message or message.error.type
+            failed.remove(step)
+    return steps
+
+
+def _spend(sample: Sample, steps: list[Step]) -> None:
+    """Put the sample's tokens, which its scorers' models share, on its last response."""
+    last = next((s for s in reversed(steps) if s.kind in {"llm_call", "final"}), None)
+    if last is not None and sample.model_usage:
+        last.input_tokens = sum(usage.input_tokens for usage in sample.model_usage.values())
+        last.output_tokens = sum(usage.output_tokens for usage in sample.model_usage.values())
+
+
+def _worth(value: Any) -> float | None:
+    """Return a verdict as a number; None where it is neither a grade nor a number."""
+    if isinstance(value, str):
+        return _GRADES.get(value)
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _judged(sample: Sample) -> dict[str, float | None]:
+    given = sample.scores or ({"score": sample.score} if sample.score else {})
+    return {name: _worth(score.value) for name, score in given.items()}
+
+
+def _success(worths: list[float | None]) -> bool | None:
+    """Tell whether every scorer passed the sample; a score on another scale tells nothing."""
+    if not worths or any(worth is None or not 0 <= worth <= 1 for worth in worths):
+        return None
+    return all(passed(worth) for worth in worths)
+
+
+def _labels(sample: Sample, log: Evaluation, worths: dict[str, float | None]) -> dict[str, Any]:
+    labels = {
+        "eval_id": log.eval_id,
+        "eval_run_id": log.run_id,
+        "commit": (log.revision or {}).get("commit"),
+        "scores": worths if len(worths) > 1 else None,
+        "limit": sample.limit,
+        "error": sample.error,
+    }
+    return {name: value for name, value in labels.items() if value is not None}
+
+
+def _prompt(asked: bytes) -> Any:
+    value = msgspec.json.decode(asked)
+    if not isinstance(value, list):
+        return value
+    said = [turn.get("content") for turn in value if isinstance(turn, dict)]
+    return text_of(said[-1]) if said else None
+
+
+def _targets(target: str | list[str] | None) -> list[str] | None:
+    targets = [target] if isinstance(target, str) else target or []
+    return [text for text in targets if text] or None
+
+
+def decode(piece: Piece, context: Evaluation | None = None) -> Iterator[Run | Task]:
+    """Decode one sample into its task and its run.
+
+    Raises:
+        RejectError: the archive, or the sample in it, is damaged.
+    """
+    if piece.data.startswith(MAGIC):
+        member = piece.data.removeprefix(MAGIC).decode(errors="replace")
+        raise RejectError("truncated", f"{member or 'the archive'} cannot be unpacked")
+    log = context or Evaluation()
+    sample = decoding(_decode, piece.data)
+    resolved = _resolver(sample)
+    turns = [] if sample.messages is UNSET else decoding(_decode_turns, resolved(sample.messages))
+    messages = [_message(turn) for turn in turns]
+    steps = _steps(messages)
+    _spend(sample, steps)
+    worths = _judged(sample)
+    yield Task(
+        task_id=str(sample.id),
+        suite=log.task,
+        prompt=_prompt(resolved(sample.input)),
+        reference_outputs=_targets(sample.target),
+    )
+    yield Run(
+        steps=steps,
+        run_id=sample.uuid or None,
+        source_id=f"{sample.id} epoch {sample.epoch}",
+        task_id=str(sample.id),
+        trial=trial_number(sample.epoch - 1),
+        suite=log.task,
+        model=log.model,
+        prompt_hash=prompt_hash_of(messages),
+        labels=_labels(sample, log, worths),
+        started_at=sample.started_at or log.created,
+        ended_at=sample.completed_at,
+        status="ok" if sample.error is None else "error",
+        success=_success(list(worths.values())),
+        reward=next(iter(worths.values()), None),
+        completed=None if sample.limit is None else False,
+        final_output=final_output(steps),
+    )
+
+
+def prepare(source: Source) -> Evaluation:
+    """Read what all samples of the log share."""
+    data = header(source, "eval")
+    try:
+        return (decoding(_decode_evaluation, data) if data else None) or Evaluation()
+    except RejectError:
+        return Evaluation()
+
+
+def pieces(source: Source) -> Iterator[Piece]:
+    """Yield the samples; a log that failed early has none."""
+    return samples(source) if is_archive(source.head) else source.elements("samples")
+
+
+def sniff(head: Head) -> str | None:
+    """Recognise a log's header, or the first member of its archive."""
+    if is_archive(head):
+        return "an archive of an Inspect log"
+    if not head.has("version", "eval") or not isinstance(head.first["eval"], dict):
+        return None
+    return "eval.task and eval.model" if head.first["eval"].keys() >= {"task", "model"} else None
+
+
+FORMAT = Format(
+    name="inspect_log",
+    title="Inspect logs, .json and .eval",
+    sniff=sniff,
+    pieces=pieces,
+    decode=decode,
+    prepare=prepare,
+    reread=reread,
+    fills="calls, outputs, errors, epochs as trials, scores, targets, a sample's tokens in all",
+    lacks="tokens and times of single responses, expected calls",
+)
