@@ -52,6 +52,11 @@ _OUTPUT_TOKENS = (
 _COST = ("gen_ai.usage.cost", "operation.cost")
 _DECORATED = re.compile(r"(?:execute_tool|running tool:|tools/call|tool:) *(.+)|(.+)\.tool")
 _VERCEL = re.compile(r"ai\.(generate|stream)(Text|Object)")
+_DETAILS = (
+    "gen_ai.client.inference.operation.details",
+    "gen_ai.content.prompt",
+    "gen_ai.content.completion",
+)
 MERGED = "(merged tools)"
 """ADK's name for a span that repeats the calls of its parallel siblings."""
 
@@ -116,13 +121,11 @@ def undecorated(name: str) -> str:
 
 def _with_event_details(span: Span) -> Mapping[str, Any]:
     """Return the attributes, with those that a span's events give in their stead."""
-    told = [e.attributes for e in span.events if e.name in _DETAILS]
-    return {**{k: v for one in told for k, v in one.items()}, **span.attributes} if told else span.attributes  # fmt: skip
-
-
-_DETAILS = {
-    "gen_ai.client.inference.operation.details", "gen_ai.content.prompt", "gen_ai.content.completion",
-}  # fmt: skip
+    given: dict[str, Any] = {}
+    for event in span.events:
+        if event.name in _DETAILS:
+            given |= event.attributes
+    return {**given, **span.attributes} if given else span.attributes
 
 
 def _role(given: Mapping[str, Any], name: str) -> Role:

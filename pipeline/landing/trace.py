@@ -8,7 +8,7 @@ from pipeline.landing.chat import final_output, prompt_hash
 from pipeline.landing.literal import decoded
 from pipeline.landing.model import Run
 from pipeline.landing.spans import Tree
-from pipeline.landing.trace_steps import TraceSteps
+from pipeline.landing.trace_steps import MODEL, TraceSteps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -43,11 +43,11 @@ def run_of(trace_id: str | None, spans: Iterable[Span]) -> Run | None:
         suite=given.text("suite", "test.suite.name"),
         agent=_agent(tree) or _service(resource),
         agent_version=_version(tree) or _text(resource.get("service.version")),
-        model=_model(tree, steps),
+        model=model_of(steps),
         prompt_hash=None if made.prompt is None else prompt_hash(made.prompt),
         labels=given.labels(),
-        started_at=min((s.start for s in tree.spans if s.start is not None), default=None),
-        ended_at=max((s.end for s in tree.spans if s.end is not None), default=None),
+        started_at=min((s.start for s in telling if s.start is not None), default=None),
+        ended_at=max((s.end for s in telling if s.end is not None), default=None),
         status=_status(tree),
         final_output=final_output(steps) or _answer(tree),
     )
@@ -124,13 +124,12 @@ def _version(tree: Tree) -> str | None:
     return next((span.reading.version for span in tree.of("agent") if span.reading.version), None)
 
 
-def _model(tree: Tree, steps: list[Step]) -> str | None:
-    """Return the model of the main agent's first response, or of any span."""
-    by_id = tree.by_id
+def model_of(steps: Iterable[Step]) -> str | None:
+    """Return the model of the main agent's first response, or of any."""
     told = [step for step in steps if step.kind in {"llm_call", "final"}]
     own = [step for step in told if step.actor == "agent"]
-    spans = [by_id[(step.labels or {})["span_id"]] for step in [*own, *told]]
-    return next((span.reading.model for span in [*spans, *tree.spans] if span.reading.model), None)
+    models = ((step.labels or {}).get(MODEL) for step in [*own, *told])
+    return next((str(model) for model in models if model), None)
 
 
 def _status(tree: Tree) -> Status:
@@ -140,7 +139,7 @@ def _status(tree: Tree) -> Status:
     )
     if top is None:
         return "ok"
-    if top.failed:
+    if top.failed and top.role != "tool":
         return "error"
     return "incomplete" if top.end is None and top.start is not None else "ok"
 

@@ -84,14 +84,14 @@ def fold(copies: Sequence[Copy]) -> Fold:
     left: list[Copy] = []
     for copy in copies[1:]:
         part = part_of(copy.run, copy.steps)
-        same = part.spans == kept.spans
-        if part.spans < kept.spans or (same and part.fullness < kept.fullness):
+        whole = merged(kept, part)
+        if whole.tells(kept):
             left.append(copy)
-        elif part.spans >= kept.spans:
+        elif whole.tells(part):
             left += held
             kept, held = part, [copy]
         else:
-            kept = merged(kept, part)
+            kept = whole
             held.append(copy)
     if len(held) > 1:
         # What was made of several takes the row of the last of them: that one lands now.

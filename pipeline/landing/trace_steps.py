@@ -26,6 +26,8 @@ FROM_RESPONSE = "from_response"
 """The label of a call that only a response tells of."""
 AGENT_SPAN = "agent_span"
 """The label of an answer that only an agent's span tells of."""
+MODEL = "model"
+"""The label of a response: the model that gave it."""
 NOT_RUN = "not_run"
 """The label of a response: the calls it asked for that no tool span tells of."""
 SPAN, INSIDE = "span_id", "inside"
@@ -154,7 +156,11 @@ class TraceSteps:
             cost_usd=reading.cost_usd,
             started_at=span.end if late else span.start,
             duration_ms=None if late else span.duration_ms,
-            labels={**self._labels(span), **({AGENT_SPAN: True} if late else {})},
+            labels={
+                **self._labels(span),
+                **({MODEL: reading.model} if reading.model else {}),
+                **({AGENT_SPAN: True} if late else {}),
+            },
         )
         group.append(step)
         self._groups.append((span, group))
@@ -174,7 +180,7 @@ class TraceSteps:
             turn_index=response.turn_index,
             response_index=response.response_index,
             started_at=response.started_at,
-            labels={**(response.labels or {}), FROM_RESPONSE: True},
+            labels={SPAN: (response.labels or {})[SPAN], FROM_RESPONSE: True},
         )
 
     def _add_call(self, span: Span) -> None:

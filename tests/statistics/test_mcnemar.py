@@ -7,6 +7,7 @@ from math import comb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from pipeline.statistics.mcnemar import exact_p, exact_p_one_sided, mid_p, mid_p_one_sided
 
@@ -34,6 +35,20 @@ def test_fagerlands_airway_data():
 
 def test_no_change_is_no_evidence():
     assert (exact_p(0, 0), mid_p(0, 0), mid_p_one_sided(0, 0)) == (1.0, 1.0, 0.5)
+
+
+@pytest.mark.parametrize("tasks", [5, 20, 50, 100, 300])
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.35, 0.6])
+def test_the_level_is_kept_whatever_share_of_tasks_changes(tasks, share):
+    """No simulation: the chance of p < .05, over how many tasks change and which way."""
+    changed = stats.binom.pmf(range(tasks + 1), tasks, share)
+    level = sum(
+        float(changed[n]) * comb(n, losses) / 2**n
+        for n in range(tasks + 1)
+        for losses in range(n + 1)
+        if mid_p_one_sided(losses, n - losses) < 0.05
+    )
+    assert level < 0.0505
 
 
 @given(losses=counts, wins=counts)

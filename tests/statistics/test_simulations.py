@@ -35,14 +35,12 @@ def test_the_interval_of_a_difference_covers_it(p, drop, trials):
 @pytest.mark.parametrize("trials", [1, 4])
 @pytest.mark.parametrize("p", [0.5, 0.9])
 def test_equal_arms_are_rarely_failed(tasks, trials, p):
-    """Half of what would be a drop is seen even where nothing changed; few of them fail.
-
-    With no drop allowed the rate is alpha at most, up to the error of 800 worlds; with the
-    textbook's .05 it is below.
+    """With no drop allowed the rate is alpha at most, up to three standard errors of 800 worlds;
+    with the textbook's .05 allowed it is alpha at most as it stands.
     """
     world = World(p, 0.3, tasks, trials)
     error = sqrt(ALPHA * (1 - ALPHA) / 800)
-    assert shares(world, 0.0, 0.0, 800, 3)["fail"] <= ALPHA + 2 * error
+    assert shares(world, 0.0, 0.0, 800, 3)["fail"] <= ALPHA + 3 * error
     assert shares(world, 0.0, 0.05, 800, 4)["fail"] <= ALPHA
 
 

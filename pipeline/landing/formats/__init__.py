@@ -70,6 +70,8 @@ _NAMES = (
     "bfcl_answers",
     "inspect_log",
     "atif",
+    "toolbench_answer",
+    "toolbench_tooleval",
     "openai_chat",
 )
 """In the order they are tried: the more particular first where two could claim one file."""

@@ -9,7 +9,7 @@ import msgspec
 
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
-from pipeline.landing.genai import amount, count, text
+from pipeline.landing.genai import amount, count, text, undecorated
 from pipeline.landing.literal import decoded, members, raw
 from pipeline.landing.model import RejectError, When
 from pipeline.landing.openinference import KIND
@@ -82,7 +82,7 @@ class Observation(msgspec.Struct, rename="camel"):
         """Return what the observation says; `inside` is what the tracer's attributes say."""
         if role == "other":
             return Reading(says=inside.says)
-        reading = Reading(role=role, name=inside.name or (None if role == "llm" else self._named()))
+        reading = Reading(role=role, name=inside.name or self._named(role))
         if role == "tool":
             value = only_input(self.input)
             reading.arguments = raw(value) if value is not None else inside.arguments
@@ -96,9 +96,11 @@ class Observation(msgspec.Struct, rename="camel"):
         reading.fill(inside)
         return reading
 
-    def _named(self) -> str | None:
+    def _named(self, role: Role) -> str | None:
+        if role == "tool":
+            return undecorated(self.name or "")
         # Some frameworks name an agent by a fresh id: a name no two runs share groups nothing.
-        return None if _UUID.search(self.name or "") else self.name
+        return None if role == "llm" or _UUID.search(self.name or "") else self.name
 
     def _says(self) -> Said | None:
         said = together(messages(self.output, "assistant"))

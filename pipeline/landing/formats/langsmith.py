@@ -132,6 +132,7 @@ class Exported(msgspec.Struct):
 
     def add_to(self, run: Run) -> None:
         """Tell the run what its root says of it."""
+        run.started_at, run.ended_at = self.start_time, self.end_time
         run.agent = run.agent or self.name or None
         run.suite = run.suite or self.session_name
         run.task_id = self.reference_example_id or run.task_id
@@ -169,7 +170,7 @@ def _usage(outputs: dict[str, Any]) -> dict[str, Any]:
         (outputs, "usage"),
         (members(outputs, "llm_output"), "token_usage"),
     ):
-        if isinstance(holder.get(name), dict):
+        if members(holder, name):
             return members(holder, name)
     found: Any = outputs.get("generations")
     while isinstance(found, list) and found:

@@ -1,0 +1,110 @@
+"""ToolBench answers: one search for an answer per file, of which the path taken is the run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import field
+
+from pipeline.landing.chat import steps_of
+from pipeline.landing.decode import decoding
+from pipeline.landing.formats import Format
+from pipeline.landing.messages import Message  # noqa: TC001 - msgspec reads types at run time
+from pipeline.landing.model import Run
+from pipeline.landing.toolbench import answer, failed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pipeline.landing.reader import Head, Piece
+
+
+class Node(msgspec.Struct):
+    """A node of the search."""
+
+    node_type: str = ""
+    pruned: bool = False
+    children: list[Node] = []
+
+
+class Tree(msgspec.Struct):
+    """The whole search."""
+
+    tree: Node | None = None
+
+
+class Generation(msgspec.Struct):
+    """The answer found."""
+
+    train_messages: list[list[Message]] = []
+    final_answer: str | None = None
+    finish_type: str | None = None
+    query_count: int | None = None
+    total_tokens: int | None = None
+
+
+class Answer(msgspec.Struct):
+    """The file."""
+
+    answer_generation: Generation
+    win: bool | None = None
+    tree: Tree = field(default_factory=Tree)
+    forward_args: dict[str, Any] | None = None
+
+
+_decode = msgspec.json.Decoder(Answer).decode
+
+
+def _nodes(root: Node | None) -> Iterator[Node]:
+    waiting = [] if root is None else [root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += node.children
+
+
+def _labels(told: Answer) -> dict[str, Any]:
+    nodes = list(_nodes(told.tree.tree))
+    labels = {
+        "finish_type": told.answer_generation.finish_type,
+        "query_count": told.answer_generation.query_count,
+        "total_tokens": told.answer_generation.total_tokens,
+        "tree_action_nodes": sum(node.node_type == "Action" for node in nodes) or None,
+        "tree_pruned_nodes": sum(node.pruned for node in nodes) or None,
+        "forward_args": told.forward_args,
+    }
+    return {name: value for name, value in labels.items() if value is not None}
+
+
+def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
+    """Decode one answer; its chats are growing prefixes of one, so the longest is the run."""
+    told = decoding(_decode, piece.data)
+    found = told.answer_generation
+    chat: list[Message] = max(found.train_messages, key=len, default=[])
+    finish = found.finish_type
+    yield Run(
+        steps=steps_of(chat, lambda message: failed(message.content)),
+        labels=_labels(told),
+        success=told.win,
+        completed=None if finish is None or not chat else finish == "give_answer",
+        final_output=answer(found.final_answer),
+    )
+
+
+def sniff(head: Head) -> str | None:
+    """Recognise a search and what it won."""
+    if not head.has("win") or not head.first.keys() & {"tree", "trys", "answer_generation"}:
+        return None
+    return "win and a search tree"
+
+
+FORMAT = Format(
+    name="toolbench_answer",
+    title="ToolBench answers, one search per file",
+    sniff=sniff,
+    pieces=lambda source: source.records(),
+    decode=decode,
+    fills="calls and outputs of the path taken, errors, success; size of the search as labels",
+    lacks="calls of the branches given up, task ids, times; tokens other than a total (a label)",
+)

@@ -1,0 +1,93 @@
+"""ToolBench lands: the path taken of a search, and calls that Python printed and cut off."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.landing.model import RejectError
+from tests.reading import SAMPLES, args, calls, claimed, decode, kinds, read
+
+ANSWER = SAMPLES / "toolbench_answer/hotel_DFS.json"
+EVAL = SAMPLES / "toolbench_tooleval/aurora_CoT.json"
+
+
+def test_the_figures_of_the_real_answers_come_out(real_data, expected_figures):
+    for path in sorted(real_data("toolbench_answer").iterdir()):
+        figures = expected_figures[f"toolbench_answer/{path.name}"]
+        run = read("toolbench_answer", path).run
+        assert run.success is bool(figures["success"]), path.name
+        assert len(calls(run)) == figures["tool_calls"]
+        assert len({call.tool_name for call in calls(run)}) == figures["distinct_tools"]
+        assert sum(call.is_error or False for call in calls(run)) == figures["tool_errors"]
+        # The file tells one total of tokens read and written: a label, not tokens of a step.
+        assert run.labels["total_tokens"] == figures["tokens_total"]
+        for name in ("tree_action_nodes", "tree_pruned_nodes"):
+            assert run.labels.get(name) == figures["oddities"].get(name)
+
+
+def test_the_figures_of_the_real_evaluation_come_out(real_data, expected_figures):
+    (path,) = real_data("toolbench_tooleval").iterdir()
+    figures = expected_figures[f"toolbench_tooleval/{path.name}"]
+    found = read("toolbench_tooleval", path)
+    made = [call for run in found.runs for call in calls(run)]
+    assert len(found.runs) == figures["runs"] == len(found.tasks)
+    assert len({run.task_id for run in found.runs}) == figures["distinct_cases"]
+    assert len(made) == figures["tool_calls"]
+    assert len({call.tool_name for call in made}) == figures["distinct_tools"]
+    assert sum(call.is_error or False for call in made) == figures["tool_errors"]
+    lost = sum(args(call) == "not_captured" for call in made)
+    assert lost == figures["oddities"]["args_null"]
+
+
+@pytest.mark.parametrize("name", ["toolbench_answer", "toolbench_tooleval"])
+def test_only_its_own_files_are_claimed(name, real_data):
+    root = real_data(name).parent
+    assert claimed(name, root) == {str(p.relative_to(root)) for p in root.glob(f"{name}/*")}
+
+
+def test_the_longest_chat_is_the_run():
+    run = read("toolbench_answer", ANSWER).run
+    assert [(c.tool_name, args(c), c.is_error) for c in calls(run)] == [
+        ("hotels_for_trips", '{"city":"Oslo"}', True),
+        ("hotels_for_trips", '{"city":"Oslo"}', False),
+        ("Finish", '{"final_answer":"Fjord Inn","return_type":"give_answer"}', None),
+    ]
+    assert (run.success, run.completed, run.final_output) == (True, True, "Fjord Inn")
+    assert (run.labels["tree_action_nodes"], run.labels["tree_pruned_nodes"]) == (4, 1)
+
+
+def test_giving_up_is_told():
+    generation = {
+        "finish_type": "give_up",
+        "final_answer": '{"return_type": "give_up_and_restart"}',
+    }
+    generation["train_messages"] = [[{"role": "assistant", "content": "I give up."}]]
+    record = {"win": False, "tree": {}, "answer_generation": generation}
+    run = decode("toolbench_answer", record).run
+    assert (run.success, run.completed, run.final_output) == (False, False, None)
+
+
+def test_calls_that_were_cut_off_keep_what_is_left():
+    first, second = read("toolbench_tooleval", EVAL).runs
+    assert [(c.tool_name, args(c), c.output) for c in calls(first)] == [
+        ("hotels_for_trips", '{"city":"Oslo"}', None),
+        ("hotels_for_trips", "not_captured", None),
+        ("Finish", '{"return_type":"give_answer"}', None),
+    ]
+    assert kinds(first) == ["message", "tool_call", "llm_call", "tool_call", "tool_call"]
+    assert [step.response_index for step in first.steps] == [None, 0, 1, 1, 2]
+    assert (first.final_output, first.agent) == ("Fjord Inn", "aurora_CoT")
+    assert [call.is_error for call in calls(second)] == [True]
+    assert (kinds(second)[-1], second.final_output) == ("final", "I cannot find out.")
+
+
+def test_queries_are_tasks_with_their_tools():
+    task = read("toolbench_tooleval", EVAL).tasks[0]
+    assert (task.task_id, task.prompt) == ("7001", "Find a hotel in Oslo.")
+    assert [tool.name for tool in task.tools] == ["hotels_for_trips"]
+
+
+def test_a_call_without_a_name_is_refused():
+    node = {"role": "tool", "message": "{'nam", "next": []}
+    with pytest.raises(RejectError, match="names no tool"):
+        decode("toolbench_tooleval", {"1": {"answer": {"answer_details": [node]}}})
