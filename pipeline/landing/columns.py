@@ -163,7 +163,7 @@ def _run_labels(run: Run, labels: dict[str, str]) -> dict[str, Any]:
 
 
 def tasks_frame(tasks: Sequence[Task], book: ReferenceBook, suite: str | None) -> pl.DataFrame:
-    """Return tasks as rows."""
+    """Return tasks as rows, with a column `mention` for the lander."""
     rows = [
         (
             task.task_id,
@@ -176,10 +176,12 @@ def tasks_frame(tasks: Sequence[Task], book: ReferenceBook, suite: str | None) -
             book.add(task.references),
             _tools_hash(task),
             _labels(task.labels),
+            task.mention,
         )
         for task in tasks
     ]
-    return pl.DataFrame(rows, schema=Tasks.polars(), orient="row")
+    schema = pl.Schema({**Tasks.polars(), "mention": pl.Boolean()})
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def _tools_hash(task: Task) -> str | None:

@@ -154,16 +154,30 @@ def known_reference_sets(lake: Lake) -> pl.Series:
     )
 
 
+def _completed(tasks: pl.DataFrame, latest: pl.DataFrame) -> pl.DataFrame:
+    """Fill in what a mere mention of a task leaves out from what is known of it."""
+    keys = ["suite", "task_id"]
+    rest = [name for name in Tasks.names() if name not in keys]
+    joined = tasks.join(
+        latest, on=keys, how="left", nulls_equal=True, suffix="_known", maintain_order="left"
+    )
+    return Tasks.conform(
+        joined.with_columns(
+            pl.when("mention").then(pl.coalesce(name, f"{name}_known")).otherwise(name).alias(name)
+            for name in rest
+        )
+    )
+
+
 def _commit_tasks(lake: Lake, work: Path, staged: Staged) -> int:
     """Commit the task rows and reference sets that are news, and return how many tasks were."""
-    tasks = Tasks.conform(staged.tasks).unique(
+    latest = latest_tasks(lake)
+    tasks = _completed(staged.tasks, latest).unique(
         ["suite", "task_id"], keep="last", maintain_order=True
     )
-    if tasks.height:
-        columns = Tasks.names()
-        tasks = tasks.join(
-            latest_tasks(lake), on=columns, how="anti", nulls_equal=True, maintain_order="left"
-        )
+    tasks = tasks.join(
+        latest, on=Tasks.names(), how="anti", nulls_equal=True, maintain_order="left"
+    )
     known = known_reference_sets(lake)
     references = References.conform(staged.references).filter(
         ~pl.col("reference_set").is_in(known.implode())

@@ -115,6 +115,8 @@ class Task(msgspec.Struct, kw_only=True):
     references: References | None = None
     tools: list[Tool] | None = None
     labels: dict[str, Any] = {}
+    mention: bool = False
+    """A log only mentions the task: what it leaves out stays as landed before."""
 
 
 class RejectError(Exception):

@@ -8,12 +8,15 @@ import polars as pl
 from xxhash import xxh3_128
 
 from pipeline.landing.canonical import Keyer
+from pipeline.landing.model import RejectError
 from pipeline.schema import References as Table
 
 if TYPE_CHECKING:
     from pipeline.landing.model import Expected, References
 
 Row = tuple[Any, ...]
+
+MOST_UINT32 = (1 << 32) - 1
 
 NO_REFERENCE = "none"
 """The reference_set of a run that must not take its task's: the record's task id is not true."""
@@ -52,6 +55,9 @@ class ReferenceBook:
         return [self._row(index, position, call) for position, call in enumerate(calls)]
 
     def _row(self, index: int, position: int, call: Expected) -> Row:
+        for number in (call.turn_index, call.response_index):
+            if number is not None and not 0 <= number <= MOST_UINT32:
+                raise RejectError("number_out_of_range", f"an expected call's index is {number}")
         key = self._key(call.tool_name, call.tool_args)
         return (
             index,

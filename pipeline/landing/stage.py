@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 from xxhash import xxh3_64_hexdigest
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pipeline.landing.formats import Format
     from pipeline.landing.reader import Piece
 
+MOST_UINT32 = (1 << 32) - 1
 FLUSH_RUNS = 4096
 FLUSH_BYTES = 1 << 24
 """Decoded records become columns this often: objects cost ten times what columns do."""
@@ -59,6 +60,14 @@ class Staged:
     sources: list[dict[str, str | int]]
 
 
+class _Waiting(NamedTuple):
+    """A decoded run, and the record it came from."""
+
+    run: Run
+    run_id: str
+    piece: Piece
+
+
 class _Rows:
     """Decoded runs waiting to become columns, and the columns so far."""
 
@@ -71,9 +80,7 @@ class _Rows:
         self.runs: list[pl.DataFrame] = []
         self.steps: list[pl.DataFrame] = []
         self.rejects: list[tuple[str, int, int, str, str, str]] = []
-        self._waiting: list[Run] = []
-        self._ids: list[str] = []
-        self._lines: list[int] = []
+        self._waiting: list[_Waiting] = []
         self._bytes = 0
 
     def add(
@@ -87,12 +94,13 @@ class _Rows:
             else:
                 if self._options.suite is not None:
                     item.suite = self._options.suite
-                self._ids.append(item.run_id or self._derived(piece, item, number, occurrence))
-                self._waiting.append(item)
-                self._lines.append(piece.line)
+                run_id = item.run_id or self._derived(piece, item, number, occurrence)
+                self._waiting.append(_Waiting(item, run_id, piece))
         self._bytes += len(piece.data)
 
     def _add_task(self, task: Task) -> None:
+        if task.min_steps is not None and not 0 <= task.min_steps <= MOST_UINT32:
+            raise RejectError("number_out_of_range", f"min_steps is {task.min_steps}")
         known = repr(
             (
                 task.task_id,
@@ -123,24 +131,53 @@ class _Rows:
     def full(self) -> bool:
         return len(self._waiting) >= FLUSH_RUNS or self._bytes >= FLUSH_BYTES
 
-    def flush(self, shown: str, form: Format) -> None:
-        if self._waiting:
-            runs = runs_frame(self._waiting, self._ids, self.book, self._options.labels)
-            told = canonical_json(self._options.labels)
-            keys = [identity(i, run, told) for i, run in zip(self._ids, self._waiting, strict=True)]
-            self.runs.append(
-                runs.with_columns(
-                    pl.Series("source_line", self._lines, dtype=pl.UInt32),
-                    pl.Series("identity", keys, dtype=pl.UInt64),
-                    pl.lit(shown).alias("source_path"),
-                )
-            )
-            self.steps.append(
-                steps_frame(
-                    self._waiting, self._ids, self._key, silence_is_success=form.silence_is_success
-                )
-            )
-        self._waiting, self._ids, self._lines, self._bytes = [], [], [], 0
+    def flush(self, shown: str, form: Format, *, strict: bool) -> None:
+        """Turn the waiting runs into columns."""
+        waiting, self._waiting, self._bytes = self._waiting, [], 0
+        self._flush(waiting, shown, form, strict=strict)
+
+    def _flush(self, waiting: list[_Waiting], shown: str, form: Format, *, strict: bool) -> None:
+        if not waiting:
+            return
+        try:
+            runs, steps = self._frames(waiting, shown, form)
+        except (TypeError, OverflowError, RejectError) as error:
+            self._flush_apart(waiting, shown, form, error, strict=strict)
+        else:
+            self.runs.append(runs)
+            self.steps.append(steps)
+
+    def _flush_apart(
+        self, waiting: list[_Waiting], shown: str, form: Format, error: Exception, *, strict: bool
+    ) -> None:
+        """A number no column can hold is somewhere: halve until its run stands alone."""
+        if len(waiting) > 1:
+            middle = len(waiting) // 2
+            self._flush(waiting[:middle], shown, form, strict=strict)
+            self._flush(waiting[middle:], shown, form, strict=strict)
+            return
+        detail = (
+            error.detail if isinstance(error, RejectError) else "a number its column cannot hold"
+        )
+        reject = RejectError("number_out_of_range", detail)
+        piece = waiting[0].piece
+        if strict:
+            raise RejectedError(f"{shown}:{piece.line}: {reject}") from error
+        self.refuse(shown, piece, reject)
+
+    def _frames(
+        self, waiting: list[_Waiting], shown: str, form: Format
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
+        runs, ids = [w.run for w in waiting], [w.run_id for w in waiting]
+        steps = steps_frame(runs, ids, self._key, silence_is_success=form.silence_is_success)
+        told = canonical_json(self._options.labels)
+        keys = [identity(run_id, run, told) for run_id, run in zip(ids, runs, strict=True)]
+        table = runs_frame(runs, ids, self.book, self._options.labels).with_columns(
+            pl.Series("source_line", [w.piece.line for w in waiting], dtype=pl.UInt32),
+            pl.Series("identity", keys, dtype=pl.UInt64),
+            pl.lit(shown).alias("source_path"),
+        )
+        return table, steps
 
 
 def stage(chunk: Chunk, options: Options) -> Staged:
@@ -158,8 +195,8 @@ def stage(chunk: Chunk, options: Options) -> Staged:
         runs=pl.concat(rows.runs, how="diagonal") if rows.runs else Runs.empty(),
         steps=pl.concat(rows.steps) if rows.steps else Steps.empty(),
         rejects=pl.DataFrame(rows.rejects, schema=Rejects.polars(), orient="row"),
-        tasks=tasks if rows.tasks else Tasks.empty(),
-        tools=tools_frame(rows.tasks, options.suite) if rows.tasks else Tools.empty(),
+        tasks=tasks,
+        tools=tools_frame(rows.tasks, options.suite),
         references=rows.book.frame(),
         formats=sorted({part.format for part in chunk.slices}),
         sources=[
@@ -186,8 +223,8 @@ def _decode(part: Slice, rows: _Rows, *, strict: bool) -> None:
             raise RejectedError(told)
         rows.add(shown, piece, occurrence, found)
         if rows.full:
-            rows.flush(shown, form)
-    rows.flush(shown, form)
+            rows.flush(shown, form, strict=strict)
+    rows.flush(shown, form, strict=strict)
 
 
 def _items(form: Format, piece: Piece, part: Slice) -> list[Run | Task | Damage]:

@@ -15,6 +15,7 @@ import msgspec
 import polars as pl
 
 from pipeline.landing.canonical import canonical_json
+from pipeline.landing.trace import model_of
 from pipeline.landing.trace_steps import (
     AGENT_SPAN,
     FROM_RESPONSE,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 Row = Any
 """A step, its columns as attributes; and `part`, its number among the parts."""
 
+_STANDING = frozenset(("source_path", "source_line", "identity", "landed_at", "run_key", "part"))
 _RESPONSES = {"llm_call", "final"}
 _SAID = ("content", "input_tokens", "output_tokens", "cost_usd")
 _ARGUMENTS = ("tool_args", "args_status", "call_key")
@@ -48,11 +50,17 @@ class Part(NamedTuple):
         """Return the ids of the spans its steps come from."""
         return {step.labels[SPAN] for step in self.steps}
 
-    @property
-    def fullness(self) -> tuple[bool, int, int]:
-        """Return what tells which of two logs of the same spans is the better one."""
-        timed = sum(step.duration_ms is not None for step in self.steps)
-        return self.run["status"] != "incomplete", timed, len(self.steps)
+    def says(self) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """Return all it tells, wherever it stands."""
+        run = {k: v for k, v in self.run.items() if k not in _STANDING}
+        return run, [{k: v for k, v in vars(s).items() if k not in _STANDING} for s in self.steps]
+
+    def copied(self, number: int) -> Part:
+        """Return a copy, its steps marked as those of the part of that number."""
+        steps = [SimpleNamespace(**vars(step)) for step in self.steps]
+        for step in steps:
+            step.labels, step.part = dict(step.labels), number
+        return Part(self.run, steps)
 
 
 class Fold(NamedTuple):
@@ -85,9 +93,9 @@ def fold(copies: Sequence[Copy]) -> Fold:
     for copy in copies[1:]:
         part = part_of(copy.run, copy.steps)
         whole = merged(kept, part)
-        if whole.tells(kept):
+        if whole.says() == kept.says():
             left.append(copy)
-        elif whole.tells(part):
+        elif whole.says() == part.says():
             left += held
             kept, held = part, [copy]
         else:
@@ -107,29 +115,38 @@ def _fold(left: list[Copy], made: dict[int, Part]) -> Fold:
 
 def merged(older: Part, newer: Part) -> Part:
     """Return two parts of a trace as one."""
-    groups = _united([older, newer])
+    parts = [older.copied(0), newer.copied(1)]
+    groups = _united(parts)
     inner_of = _unwrap(groups)
     _answer_requests(groups)
-    steps = _said_once([older, newer], _in_order(groups))
-    _number(steps, inner_of, [older, newer])
+    steps = _said_once(parts, _in_order(groups))
+    _number(steps, inner_of, parts)
     mark_final(steps)
     for at, step in enumerate(steps):
         step.step_index = at
-    return Part(_run([older, newer], steps), steps)
+    return Part(_run(parts, steps), steps)
 
 
 def _united(parts: Sequence[Part]) -> dict[str, list[Row]]:
-    """Return the steps by span: of a span in two parts, those of its finished log, or the later."""
+    """Return the steps by span.
+
+    Of a span in two parts: its finished log, else what the part that knows more of the trace
+    made of it, else the later.
+    """
     united: dict[str, list[Row]] = {}
-    for number, part in enumerate(parts):
+    knows = [len(part.spans) for part in parts]
+    for part in parts:
         found: dict[str, list[Row]] = defaultdict(list)
         for step in part.steps:
-            step.part = number
             found[step.labels[SPAN]].append(step)
         for span, steps in found.items():
-            if span not in united or _timed(steps) >= _timed(united[span]):
-                united[span] = steps
+            united[span] = max(united.get(span, steps), steps, key=lambda s: _rank(s, knows))
     return united
+
+
+def _rank(steps: list[Row], knows: list[int]) -> tuple[bool, int, int]:
+    part = steps[0].part
+    return _timed(steps), knows[part], part
 
 
 def _timed(steps: list[Row]) -> bool:
@@ -148,8 +165,9 @@ def _unwrap(groups: dict[str, list[Row]]) -> dict[str, str]:
     for outer, inner in inner_of.items():
         _take_over(groups[_innermost(inner, inner_of)], groups.pop(outer), responses)
     agents = [span for span, row in responses.items() if AGENT_SPAN in row.labels]
-    if len(agents) < len(responses):  # an agent's own answer counts where no model's is known
-        for span in agents:
+    models = {row.part for row in responses.values() if AGENT_SPAN not in row.labels}
+    for span in agents:  # an agent's own answer counts where no other part has a model's
+        if models - {responses[span].part}:
             groups.pop(span, None)
     return inner_of
 
@@ -168,12 +186,13 @@ def _take_over(inner: list[Row], outer: list[Row], responses: dict[str, Row]) ->
     for name in _SAID:
         if getattr(mine, name) is None:
             setattr(mine, name, getattr(theirs, name))
-    asks = any(FROM_RESPONSE in step.labels for step in inner)
-    for step in outer:
-        if step.kind == "message":
-            inner.insert(0, step)
-        elif step.kind == "tool_call" and not asks:
-            inner.append(step)
+    at = inner.index(mine)
+    said = [step for step in outer if step.kind == "message"]
+    for step in said:
+        step.started_at = mine.started_at
+    inner[at:at] = said
+    if not any(FROM_RESPONSE in step.labels for step in inner):
+        inner += [step for step in outer if step.kind == "tool_call"]
 
 
 def _answer_requests(groups: dict[str, list[Row]]) -> None:
@@ -292,25 +311,30 @@ def _spans_by(parts: Sequence[Part], key: Any, kinds: set[str]) -> dict[tuple[in
 
 def _run(parts: Sequence[Part], steps: list[Row]) -> dict[str, Any]:
     """Return the run's row: the later part's, with what only the earlier tells."""
-    older, newer = sorted((part.run for part in parts), key=_begins)
-    both = [older, newer]
-    run = {
-        name: next((one[name] for one in both if one.get(name) is not None), None) for name in newer
-    }
+    by_start = sorted((part.run for part in parts), key=_begins)
+    both = sorted(by_start, key=lambda run: run["n_rows"] == 0)  # who did the work knows best
     labels = [msgspec.json.decode(one["labels"] or "{}") for one in reversed(both)]
     finals = [step.content for step in steps if step.kind == "final" and step.content is not None]
     ended = [one for one in both if one["ended_at"] is not None]
-    last = max(ended, key=lambda one: one["ended_at"]) if ended else newer
+    last = max(ended, key=lambda one: one["ended_at"]) if ended else both[-1]
+    answers = [step for step in steps if step.kind in _RESPONSES]
     told = {name: value for one in labels for name, value in one.items()}
+    run = {name: _told(name, both) for name in parts[-1].run}
     return {
         **run,
+        **{name: _told(name, by_start) for name in ("agent", "started_at")},
         **{name: parts[-1].run[name] for name in ("source_path", "source_line", "identity")},
         "labels": canonical_json(told) if told else None,
         "final_output": finals[-1] if finals else run["final_output"],
+        "model": model_of(answers) or run["model"],
         "ended_at": last["ended_at"],
         "status": "error" if "error" in {one["status"] for one in both} else last["status"],
         "n_rows": len(steps),
     }
+
+
+def _told(name: str, runs: list[dict[str, Any]]) -> Any:
+    return next((run[name] for run in runs if run.get(name) is not None), None)
 
 
 def _begins(run: dict[str, Any]) -> tuple[bool, Any]:

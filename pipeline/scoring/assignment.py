@@ -19,13 +19,16 @@ def assign(masks: Sequence[int], n_expected: int, optional: int = 0) -> dict[int
     >>> assign([0b11, 0b01], 2)
     {0: 1, 1: 0}
     """
-    takers = [0] * n_expected  # bit j of takers[i]: call j may take position i
+    alike: dict[int, int] = {}  # calls, as bits, by their mask
     for call, mask in enumerate(masks):
-        left = mask
-        while left:
-            bit = left & -left
-            left ^= bit
-            takers[bit.bit_length() - 1] |= 1 << call
+        alike[mask] = alike.get(mask, 0) | 1 << call
+    takers = [0] * n_expected  # bit j of takers[i]: call j may take position i
+    for mask, calls in alike.items():
+        places = mask
+        while places:
+            bit = places & -places
+            places ^= bit
+            takers[bit.bit_length() - 1] |= calls
     call_of: dict[int, int] = {}
     place_of: dict[int, int] = {}
     order = [i for i in range(n_expected) if not optional >> i & 1]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipeline.scoring.sequences import on_best_subsequence, reordered, restricted
+from pipeline.scoring.sequences import on_best_subsequence, reordered
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -75,4 +75,4 @@ def _credited(named: Sequence[int], taken: Collection[int], optional: int) -> in
 
 
 def _in_place(masks: Sequence[int], kept: Sequence[int]) -> int:
-    return sum(restricted(mask, kept) >> i & 1 for i, mask in enumerate(masks))
+    return sum(mask >> place & 1 for mask, place in zip(masks, kept, strict=False))

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fnmatch import fnmatchcase
-from fractions import Fraction
 from functools import lru_cache
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -76,16 +76,21 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def decimal(value: float) -> Fraction:
+EXACT = Context(prec=LONGEST_NUMBER + 1000, rounding=ROUND_HALF_EVEN)
+"""Room for the longest integer beside the smallest double: nothing is ever rounded unasked."""
+
+
+@lru_cache(maxsize=1 << 16)
+def decimal(value: float) -> Decimal:
     """Return a number as the decimal it is written as, exactly."""
-    return Fraction(value) if isinstance(value, int) else Fraction(repr(value))
+    return Decimal(value) if isinstance(value, int) else Decimal(repr(value))
 
 
 def _round(value: Any, rule: Rule) -> Any:
     if not _is_number(value) or rule.round is None:
         return value
-    rounded = round(decimal(value), rule.round)  # half even
-    return int(rounded) if rounded.denominator == 1 else float(rounded)
+    rounded = decimal(value).quantize(Decimal((0, (1,), -rule.round)), context=EXACT)
+    return int(rounded) if rounded == rounded.to_integral_value() else float(rounded)
 
 
 def _map(value: Any, rule: Rule) -> Any:
@@ -119,12 +124,16 @@ class Rules:
         self._match = match
         self._rules = match.rule
         self.mode = lru_cache(maxsize=None)(self._mode)
+        self.first = lru_cache(maxsize=1 << 16)(self._first_rule)
 
     def _mode(self, tool: str) -> Mode:
         for pattern, mode in self._match.tools.items():
             if fnmatchcase(tool, pattern):
                 return mode
         return self._match.args
+
+    def _first_rule(self, tool: str, kind: str, path: str) -> Rule | None:
+        return _first(self._of_tool(tool, kind), path)
 
     def _of_tool(self, tool: str, kind: str) -> list[Rule]:
         return [r for r in self._rules if rule_of_kind(r, kind) and fnmatchcase(tool, r.tool)]
@@ -172,12 +181,14 @@ class Rules:
         )
 
     def _value_fits(self, tool: str, path: str, expected: Any, actual: Any) -> bool:
-        pattern = _first(self._of_tool(tool, "pattern"), path)
-        if pattern and isinstance(expected, str) and isinstance(actual, str):
-            return _compiled(expected).fullmatch(actual) is not None
-        tolerance = _first(self._of_tool(tool, "tolerance"), path)
-        if tolerance and _is_number(expected) and _is_number(actual):
-            return abs(decimal(actual) - decimal(expected)) <= decimal(tolerance.tolerance or 0)
+        if isinstance(expected, str) and isinstance(actual, str):
+            if self.first(tool, "pattern", path):
+                return _compiled(expected).fullmatch(actual) is not None
+        elif _is_number(expected) and _is_number(actual):
+            rule = self.first(tool, "tolerance", path)
+            if rule and rule.tolerance is not None:
+                apart = EXACT.subtract(decimal(actual), decimal(expected))
+                return abs(apart) <= decimal(rule.tolerance)
         if isinstance(expected, dict) and isinstance(actual, dict):
             return expected.keys() == actual.keys() and all(
                 self._value_fits(tool, f"{path}.{key}", inner, actual[key])
@@ -188,7 +199,7 @@ class Rules:
         return canonical_json(expected) == canonical_json(actual)
 
     def _items_fit(self, tool: str, path: str, expected: list[Any], actual: list[Any]) -> bool:
-        if not _first(self._of_tool(tool, "unordered"), path):
+        if not self.first(tool, "unordered", path):
             return all(
                 self._value_fits(tool, path, e, a) for e, a in zip(expected, actual, strict=True)
             )

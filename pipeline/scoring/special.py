@@ -10,7 +10,7 @@ from pipeline.scoring.credits import Credits, credits_of
 from pipeline.scoring.sequences import Matches, match
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pipeline.scoring.keys import Lexicon
     from pipeline.scoring.units import Units
@@ -148,16 +148,24 @@ def _told(
     *,
     relation: bool,
 ) -> tuple[Any, ...]:
-    masks = _masks(wanted, made, fits)
+    masks = _masks(wanted, made, fits) if relation else _equal([e.key for e in wanted], [a.key for a in made])
     optional = sum(1 << i for i, e in enumerate(wanted) if e.optional)
     found = match(masks, len(wanted), optional, responses)
     taken = {place for place in found.places if place is not None}
     sets = (None,) * len(SET_COUNTS) if relation else _set_counts(wanted, made, taken)
     told = NO_CREDITS
     if fits is not by_name and (optional or responses is not None):
-        named = _masks(wanted, made, by_name)
+        named = _equal([e.name for e in wanted], [a.name for a in made])
         told = credits_of(masks, named, taken, len(wanted), optional, responses)
     return (*found[:-1], *sets, *told, found.places)
+
+
+def _equal(wanted: Sequence[int | None], made: Sequence[int | None]) -> list[int]:
+    """Return for each actual key the expected positions of that key, as bits; null has none."""
+    places: dict[int | None, int] = {}
+    for i, key in enumerate(wanted):
+        places[key] = places.get(key, 0) | 1 << i
+    return [0 if key is None else places.get(key, 0) for key in made]
 
 
 def _masks(

@@ -173,3 +173,37 @@ def test_a_large_array_is_read_element_by_element(tmp_path: Path) -> None:
     report = land([tmp_path / "pairs.json"], tmp_path / "lake")
     assert report.runs == 49
     assert dict(report.rejects) == {"truncated": 1}
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"steps": [{"kind": "final", "input_tokens": 10**30}]},
+        {"steps": [{"kind": "final", "turn_index": -1}]},
+        {"steps": [], "trial": 2**40},
+        {"steps": [], "expected": [{"tool_name": "a", "turn_index": 2**40}]},
+    ],
+)
+def test_a_number_no_column_holds_is_one_reject(tmp_path: Path, broken: dict[str, object]) -> None:
+    records = [run("r1", call("a")), {"run_id": "bad", **broken}, run("r2"), run("r3", call("b"))]
+    land([write(tmp_path / "a.jsonl", records)], tmp_path / "lake")
+    assert runs_of(tmp_path / "lake")["run_id"].to_list() == ["r1", "r2", "r3"]
+    assert steps_of(tmp_path / "lake")["tool_name"].to_list() == ["a", "b"]
+    found = rejects_of(tmp_path / "lake").select("line", "reason").rows()
+    assert found == [(2, "number_out_of_range")]
+
+
+def test_a_mention_of_a_task_keeps_what_is_known_of_it(tmp_path: Path) -> None:
+    """A recorder's log names tasks; it must not blank the references of a tasks file."""
+    lake = tmp_path / "lake"
+    task = {"task_id": "t1", "references": [[{"tool_name": "a", "tool_args": {}}]]}
+    land([write(tmp_path / "tasks.jsonl", [task])], lake)
+    record = {
+        "trajectory_id": "x",
+        "task_id": "t1",
+        "task_description": "do a",
+        "steps": [{"step_id": 0, "step_type": "tool_call", "tool_name": "a", "tool_input": {}}],
+    }
+    land([write(tmp_path / "log.jsonl", [record])], lake)
+    score(lake)
+    assert scores_of(lake)["f1"].to_list() == [1.0]

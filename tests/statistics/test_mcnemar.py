@@ -37,7 +37,7 @@ def test_no_change_is_no_evidence():
     assert (exact_p(0, 0), mid_p(0, 0), mid_p_one_sided(0, 0)) == (1.0, 1.0, 0.5)
 
 
-@pytest.mark.parametrize("tasks", [5, 20, 50, 100, 300])
+@pytest.mark.parametrize("tasks", [5, 20, 100])
 @pytest.mark.parametrize("share", [0.02, 0.1, 0.35, 0.6])
 def test_the_level_is_kept_whatever_share_of_tasks_changes(tasks, share):
     """No simulation: the chance of p < .05, over how many tasks change and which way."""

@@ -206,7 +206,9 @@ def _trajectory(data: bytes) -> Iterator[Run | Task]:
     labels = dict(record.labels or {})
     task_id = _name(record.task_id)
     if task_id is not None and record.task_description is not None:
-        yield Task(task_id=task_id, suite=record.suite, prompt=record.task_description)
+        yield Task(
+            task_id=task_id, suite=record.suite, prompt=record.task_description, mention=True
+        )
     elif record.task_description is not None:
         labels["task_description"] = record.task_description
     steps = _steps(record.steps, record.final_output)

@@ -1,0 +1,122 @@
+"""Google ADK's first eval files: queries with the tools expected, named by the file alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET
+
+from pipeline.landing.decode import decoding
+from pipeline.landing.formats import Format
+from pipeline.landing.messages import Raw  # noqa: TC001 - msgspec reads types at run time
+from pipeline.landing.model import Expected, References, RejectError, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pipeline.landing.reader import Head, Piece, Source
+
+
+class Use(msgspec.Struct):
+    """An expected call."""
+
+    tool_name: str
+    tool_input: Raw = UNSET
+
+
+class Turn(msgspec.Struct):
+    """One query and what should come of it."""
+
+    query: str
+    expected_tool_use: list[Use] | None = None
+    reference: str | None = None
+
+
+class Case(msgspec.Struct):
+    """One named conversation."""
+
+    name: str
+    data: list[Turn]
+    initial_session: dict[str, Any] | None = None
+
+
+class _Kind(msgspec.Struct):
+    data: Raw = UNSET
+
+
+_decode_kinds = msgspec.json.Decoder(list[_Kind]).decode
+_decode_turns = msgspec.json.Decoder(list[Turn]).decode
+_decode_cases = msgspec.json.Decoder(list[Case]).decode
+_SUFFIXES = (".json", ".test", ".evalset")
+
+
+def _references(turns: list[Turn]) -> References | None:
+    """Return the calls of all turns; None where no turn says what it expects."""
+    if all(turn.expected_tool_use is None for turn in turns):
+        return None
+    calls = [
+        Expected(use.tool_name, use.tool_input, turn_index=number)
+        for number, turn in enumerate(turns)
+        for use in turn.expected_tool_use or ()
+    ]
+    return References([calls])
+
+
+def _task(case: Case, suite: str | None) -> Task:
+    answers = [turn.reference for turn in case.data if turn.reference]
+    return Task(
+        task_id=case.name,
+        suite=suite,
+        prompt=case.data[0].query if case.data else None,
+        reference_outputs=answers[-1:] or None,
+        reference_complete=True,
+        references=_references(case.data),
+        labels={"session_input": case.initial_session} if case.initial_session else {},
+    )
+
+
+def decode(piece: Piece, context: str | None = None) -> Iterator[Task]:
+    """Decode a file: cases with names of their own, or the turns of the one the file names.
+
+    Raises:
+        RejectError: the turns have no name, as the file's is not known.
+    """
+    kinds = decoding(_decode_kinds, piece.data)
+    if any(kind.data is not UNSET for kind in kinds):
+        for case in decoding(_decode_cases, piece.data):
+            yield _task(case, context)
+    elif context is None:
+        raise RejectError("missing_field", "the case has no name, and its file neither")
+    else:
+        yield _task(Case(context, decoding(_decode_turns, piece.data)), None)
+
+
+def name_of(source: Source) -> str:
+    """Return what a file is called, without what its name ends in."""
+    name = source.path.name
+    for suffix in _SUFFIXES:
+        name = name.removesuffix(suffix)
+    return name
+
+
+def sniff(head: Head) -> str | None:
+    """Recognise queries with expected_tool_use, at the top or as the data of named cases."""
+    if head.framing != "array":
+        return None
+    turns = head.first.get("data") if head.has("name", "data") else [head.first]
+    first = turns[0] if isinstance(turns, list) and turns else None
+    known = isinstance(first, dict) and first.keys() >= {"query", "expected_tool_use"}
+    return "query and expected_tool_use" if known else None
+
+
+FORMAT = Format(
+    name="adk_eval_legacy",
+    title="Google ADK's first eval files: queries and expected_tool_use",
+    sniff=sniff,
+    pieces=lambda source: source.document(),
+    decode=decode,
+    prepare=name_of,
+    fills="tasks: prompt, reference calls per turn, reference answer",
+    lacks="runs: an expectation is not one; ids other than the file's name",
+)

@@ -1,0 +1,66 @@
+"""tau2-bench's spoken conversations: ticks of a fifth of a second, put together into messages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET
+
+from pipeline.landing.messages import Raw  # noqa: TC001 - msgspec reads types at run time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Chunk(msgspec.Struct):
+    """What one side said in a tick, in words where they are recorded."""
+
+    content: str | None = None
+    timestamp: str | None = None
+
+
+class Tick(msgspec.Struct):
+    """One tick: both sides may speak at once, and the agent may call tools."""
+
+    timestamp: str | None = None
+    agent_chunk: Chunk | None = None
+    user_chunk: Chunk | None = None
+    agent_tool_calls: Raw = UNSET
+    agent_tool_results: list[dict[str, Any]] | None = None
+    user_tool_calls: Raw = UNSET
+    user_tool_results: list[dict[str, Any]] | None = None
+
+
+def _calls(role: str, calls: Raw, tick: Tick) -> list[dict[str, Any]]:
+    empty = calls is UNSET or bytes(calls).strip() in {b"null", b"[]"}  # type: ignore[arg-type]
+    return [] if empty else [{"role": role, "tool_calls": calls, "timestamp": tick.timestamp}]
+
+
+def _happened(tick: Tick) -> Iterator[dict[str, Any]]:
+    for role, chunk in (("user", tick.user_chunk), ("assistant", tick.agent_chunk)):
+        if chunk is not None and chunk.content:
+            yield {"role": role, "content": chunk.content, "timestamp": tick.timestamp}
+    yield from _calls("user", tick.user_tool_calls, tick)
+    yield from _calls("assistant", tick.agent_tool_calls, tick)
+    for result in [*(tick.user_tool_results or ()), *(tick.agent_tool_results or ())]:
+        yield {**result, "role": "tool"}
+
+
+def messages_of(ticks: list[Tick]) -> list[dict[str, Any]]:
+    """Return the ticks as messages: what one side says in a row is one message.
+
+    >>> said = [Tick(agent_chunk=Chunk("Good ")), Tick(agent_chunk=Chunk("day."))]
+    >>> messages_of([*said, Tick(user_chunk=Chunk("Hi."))])[0]["content"]
+    'Good day.'
+    """
+    messages: list[dict[str, Any]] = []
+    for tick in ticks:
+        for found in _happened(tick):
+            last = messages[-1] if messages else {}
+            if found.get("content") and last.get("content") and found["role"] != "tool":
+                if last["role"] == found["role"]:
+                    last["content"] += found["content"]
+                    continue
+            messages.append(found)
+    return messages
