@@ -56,18 +56,16 @@ def samples(source: Source) -> Iterator[Piece]:
 
 def reread(source: Source, places: Sequence[Place]) -> Iterator[bytes]:
     """Read samples again, of an archive or of a JSON file."""
-    if not is_archive(source.head):
-        with source.open() as file:
-            for place in places:
-                file.seek(place.offset)
-                yield file.read(place.size)
-        return
-    for place in places:
-        if not place.parts:
-            yield MAGIC
-            continue
+    if any(place.parts for place in places):
         with zipfile.ZipFile(source.path) as archive:
-            yield _read(archive, archive.infolist()[place.parts[0]])
+            members = archive.infolist()
+            for place in places:
+                yield _read(archive, members[place.parts[0]])
+        return
+    with source.open() as file:
+        for place in places:
+            file.seek(place.offset)
+            yield file.read(place.size)
 
 
 def header(source: Source, name: str) -> bytes | None:

@@ -136,7 +136,7 @@ def _of_item(item: Any, role: str | None) -> list[Said]:
 
 def _of_object(value: dict[str, Any], role: str | None) -> list[Said]:
     value = _unwrapped(value)
-    if _role(value) is None and not _is_call(value):
+    if _role(value) is None and not _is_call(value) and value.get("type") not in _RESULTS:
         holder = next((name for name in _HOLDERS if _holds(value.get(name))), None)
         if holder is not None:
             return [*_system(value), *messages(value[holder], role)]
@@ -150,6 +150,9 @@ def _of_object(value: dict[str, Any], role: str | None) -> list[Said]:
 
 
 def _holds(value: Any) -> bool:
+    """Tell whether a member holds messages, and not the parts of one (OpenInference's contents)."""
+    if isinstance(value, list) and any(isinstance(x, dict) and "message_content" in x for x in value):
+        return False
     return bool(value) and (
         isinstance(value, list | str) or (isinstance(value, dict) and _role(value) is not None)
     )

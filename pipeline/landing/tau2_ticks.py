@@ -33,7 +33,7 @@ class Tick(msgspec.Struct):
 
 
 def _calls(role: str, calls: Raw, tick: Tick) -> list[dict[str, Any]]:
-    empty = calls is UNSET or bytes(calls).strip() in {b"null", b"[]"}  # type: ignore[arg-type]
+    empty = calls is UNSET or bytes(calls).strip() in {b"null", b"[]"}
     return [] if empty else [{"role": role, "tool_calls": calls, "timestamp": tick.timestamp}]
 
 
@@ -57,10 +57,14 @@ def messages_of(ticks: list[Tick]) -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = []
     for tick in ticks:
         for found in _happened(tick):
-            last = messages[-1] if messages else {}
-            if found.get("content") and last.get("content") and found["role"] != "tool":
-                if last["role"] == found["role"]:
-                    last["content"] += found["content"]
-                    continue
-            messages.append(found)
+            if messages and _goes_on(messages[-1], found):
+                messages[-1]["content"] += found["content"]
+            else:
+                messages.append(found)
     return messages
+
+
+def _goes_on(last: dict[str, Any], found: dict[str, Any]) -> bool:
+    """Tell whether one side says on what it was saying."""
+    speech = found["role"] != "tool" and found.get("content") and last.get("content")
+    return bool(speech) and last["role"] == found["role"]

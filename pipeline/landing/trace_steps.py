@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
-from msgspec import UNSET
+import msgspec
+from msgspec import UNSET, UnsetType
 
 from pipeline.landing.canonical import arguments
 from pipeline.landing.model import Step
@@ -28,10 +29,12 @@ AGENT_SPAN = "agent_span"
 """The label of an answer that only an agent's span tells of."""
 MODEL = "model"
 """The label of a response: the model that gave it."""
+ASKED_BY = "asked_by"
+"""The label of a call: the span of the response that asked for it, where ids or names tell."""
 NOT_RUN = "not_run"
 """The label of a response: the calls it asked for that no tool span tells of."""
 SPAN, INSIDE = "span_id", "inside"
-"""Labels: a step's span; and the span around it that is not in this part of the trace."""
+"""Labels: a step's span; and spans around it that are not in this part of the trace."""
 
 
 class _Asked:
@@ -205,6 +208,7 @@ class TraceSteps:
         if asked is not None:
             step.call_id = step.call_id or asked.step.call_id
             step.tool_args = asked.step.tool_args if step.tool_args is UNSET else step.tool_args
+            step.labels = {**(step.labels or {}), ASKED_BY: (asked.step.labels or {})[SPAN]}
             self._silent = [one for one in self._silent if one is not asked.step]
         if step.output is None:
             self._silent.append(step)
@@ -274,14 +278,14 @@ class TraceSteps:
 
     def _labels(self, span: Span) -> dict[str, Any]:
         unseen = self._tree.unseen(span)
-        return {SPAN: span.id, **({INSIDE: unseen} if unseen else {})}
+        return {SPAN: span.id, **({INSIDE: [unseen]} if unseen else {})}
 
     def finished(self) -> list[Step]:
         """Return the steps, the last answer marked as `final`."""
         for asked in self._requests.open():
             group = self._by_number[asked.response]
             if self._has_tool_spans:
-                _note_not_run(group[-1], asked.step.tool_name or "")
+                _note_not_run(group[-1], asked.step)
             else:
                 group.append(asked.step)
         steps = [step for _, group in self._groups for step in group]
@@ -303,10 +307,17 @@ class TraceSteps:
                 step.parent_step = parent
 
 
-def _note_not_run(step: Step, name: str) -> None:
-    """Keep the name of a call a response asked for, where tool spans tell of others only."""
-    labels = step.labels or {}
-    step.labels = {**labels, NOT_RUN: [*labels.get(NOT_RUN, []), name]}
+def _note_not_run(response: Step, asked: Step) -> None:
+    """Keep a call that a response asked for, where tool spans tell of others only."""
+    labels = response.labels or {}
+    given = asked.tool_args
+    told = {
+        "name": asked.tool_name,
+        "id": asked.call_id,
+        "args": None if isinstance(given, UnsetType) else msgspec.json.decode(bytes(given)),
+    }
+    told = {name: value for name, value in told.items() if value is not None}
+    response.labels = {**labels, NOT_RUN: [*labels.get(NOT_RUN, []), told]}
 
 
 def _plain(name: str) -> str:
@@ -320,15 +331,14 @@ def _same(step: Step, reading: Reading) -> bool:
 def mark_final(steps: list[Step]) -> None:
     """Make the last response without calls the `final`: the main agent's, where it has one."""
     calling = {step.response_index for step in steps if step.kind == "tool_call"}
+    responses = [step for step in steps if step.kind in {"llm_call", "final"}]
+    for step in responses:
+        step.kind = "llm_call"
     answers = [
         step
-        for step in steps
-        if step.kind in {"llm_call", "final"}
-        and step.response_index not in calling
-        and NOT_RUN not in (step.labels or {})
+        for step in responses
+        if step.response_index not in calling and NOT_RUN not in (step.labels or {})
     ]
     own = [step for step in answers if step.actor == "agent"] or answers
-    for step in answers:
-        step.kind = "llm_call"
     if own:
         own[-1].kind = "final"

@@ -29,53 +29,56 @@ def assign(masks: Sequence[int], n_expected: int, optional: int = 0) -> dict[int
             bit = places & -places
             places ^= bit
             takers[bit.bit_length() - 1] |= calls
-    call_of: dict[int, int] = {}
-    place_of: dict[int, int] = {}
-    order = [i for i in range(n_expected) if not optional >> i & 1]
-    order += [i for i in range(n_expected) if optional >> i & 1]
-    for place in order:
-        augment(place, takers, call_of, place_of)
-    return dict(sorted(call_of.items()))
+    found = Matching(takers)
+    for required in (True, False):
+        for place in range(n_expected):
+            if required != bool(optional >> place & 1):
+                found.augment(place)
+    return dict(sorted(found.call_of.items()))
 
 
-def augment(
-    start: int,
-    takers: Sequence[int] | Mapping[int, int],
-    call_of: dict[int, int],
-    place_of: dict[int, int],
-) -> None:
-    """Find a free call for a position, moving others along a path (breadth first).
+class Matching:
+    """A one-to-one matching that grows position by position and never gives one up.
 
-    `takers`: for each position the calls, as bits, that may take it. `call_of` and `place_of` are
-    the matching so far, from both sides; they grow by one pair, or stay.
+    `takers`: for each position the calls, as bits, that may take it.
     """
-    came_from: dict[int, tuple[int, int | None]] = {}
-    reached = 0
-    queue: deque[tuple[int, int | None]] = deque([(start, None)])
-    while queue:
-        place, through = queue.popleft()
-        new = takers[place] & ~reached
-        reached |= new
-        while new:
-            bit = new & -new
-            new ^= bit
-            call = bit.bit_length() - 1
-            came_from[call] = (place, through)
-            if call not in place_of:
-                _flip(call, came_from, call_of, place_of)
-                return
-            queue.append((place_of[call], call))
+
+    def __init__(self, takers: Sequence[int] | Mapping[int, int]) -> None:
+        self.takers = takers
+        self.call_of: dict[int, int] = {}
+        self._place_of: dict[int, int] = {}
+        self._taken = 0
+
+    def augment(self, start: int) -> bool:
+        """Find a call for a position, moving others along a path (breadth first)."""
+        came_from: dict[int, tuple[int, int | None]] = {}
+        reached = 0
+        queue: deque[tuple[int, int | None]] = deque([(start, None)])
+        while queue:
+            place, through = queue.popleft()
+            new = self.takers[place] & ~reached
+            if free := new & ~self._taken:
+                call = _lowest(free)
+                came_from[call] = (place, through)
+                self._flip(call, came_from)
+                return True
+            reached |= new
+            while new:
+                call = _lowest(new)
+                new ^= 1 << call
+                came_from[call] = (place, through)
+                queue.append((self._place_of[call], call))
+        return False
+
+    def _flip(self, free: int, came_from: Mapping[int, tuple[int, int | None]]) -> None:
+        self._taken |= 1 << free
+        call: int | None = free
+        while call is not None:
+            place, before = came_from[call]
+            self.call_of[place] = call
+            self._place_of[call] = place
+            call = before
 
 
-def _flip(
-    free: int,
-    came_from: dict[int, tuple[int, int | None]],
-    call_of: dict[int, int],
-    place_of: dict[int, int],
-) -> None:
-    call: int | None = free
-    while call is not None:
-        place, before = came_from[call]
-        call_of[place] = call
-        place_of[call] = place
-        call = before
+def _lowest(bits: int) -> int:
+    return (bits & -bits).bit_length() - 1

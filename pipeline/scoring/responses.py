@@ -10,7 +10,7 @@ from bisect import bisect_right
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipeline.scoring.assignment import assign, augment
+from pipeline.scoring.assignment import Matching, assign
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -73,13 +73,13 @@ def _walked(blocks: Sequence[Sequence[int]], masks: Sequence[int]) -> Iterator[t
     for block in blocks:
         own = [masks[call] for call in block]
         takers: dict[int, int] = {}
-        call_of: dict[int, int] = {}
-        place_of: dict[int, int] = {}
-        while len(call_of) == len(takers) < len(block):
+        met = Matching(takers)
+        while len(met.call_of) == len(takers) < len(block):
             waited = at + len(takers)
             takers[waited] = _takers(own, waited)
-            augment(waited, takers, call_of, place_of)
-        at += len(call_of)
+            met.augment(waited)
+        at += len(met.call_of)
+        place_of = {number: place for place, number in met.call_of.items()}
         for number, call in enumerate(block):
             later = own[number] >> at
             first = (later & -later).bit_length() if later else beyond
@@ -115,17 +115,14 @@ def _rising(reaches: Iterable[_Reach]) -> list[_Reach]:
 def _gains(masks: Sequence[int], start: int, optional: int) -> Iterator[tuple[int, Worth]]:
     """Yield where the calls of one response meet more of the positions from `start` on."""
     takers: dict[int, int] = {}
-    call_of: dict[int, int] = {}
-    place_of: dict[int, int] = {}
-    required_of: dict[int, int] = {}
-    required_place: dict[int, int] = {}
+    all_met, required_met = Matching(takers), Matching(takers)
     worth = (0, 0)
     for place in _places(_union(masks) >> start << start):
         takers[place] = _takers(masks, place)
-        augment(place, takers, call_of, place_of)
+        all_met.augment(place)
         if not optional >> place & 1:
-            augment(place, takers, required_of, required_place)
-        found = (len(call_of), len(required_of))
+            required_met.augment(place)
+        found = (len(all_met.call_of), len(required_met.call_of))
         if found > worth:
             worth = found
             yield place + 1, worth

@@ -125,6 +125,3 @@ def _trace(
 
 def _plus(some: Worth, more: Worth) -> Worth:
     return some[0] + more[0], some[1] + more[1], some[2] + more[2]
-
-
-_reordered = reordered

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 COUNTS = tuple(name for name in Matches._fields if name != "places")
 SET_COUNTS = ("n_common", "n_distinct_expected", "n_distinct")
 CREDITS = Credits._fields
-NO_CREDITS = (None,) * len(CREDITS)
+NO_CREDITS: tuple[None, ...] = (None,) * len(CREDITS)
 
 
 class Wanted(NamedTuple):
@@ -79,7 +79,7 @@ def counts(
     CREDITS are null at the level of names, and where they are what COUNTS say.
     """
     wanted = _wanted(expected, key)
-    response = _responses(units.calls) if free_in_response else pl.lit(None, dtype=pl.Int64)
+    response = _responses() if free_in_response else pl.lit(None, dtype=pl.Int64)
     grouped = (
         units.calls.select("pair", pl.col(key).alias("key"), "name_key", response.alias("response"))
         .group_by("pair", maintain_order=True)
@@ -100,7 +100,7 @@ def counts(
         )
         for ref, relation, keys, names, responses in distinct.select(sequence).iter_rows()
     ]  # distinct sequences, not runs
-    schema = {
+    schema: dict[str, pl.DataType | type[pl.DataType]] = {
         **dict.fromkeys((*COUNTS, *SET_COUNTS, *CREDITS), pl.Int64),
         "places": pl.List(pl.Int64),
     }
@@ -131,7 +131,7 @@ def _wanted(expected: pl.DataFrame, key: str) -> dict[int, list[Wanted]]:
     return found
 
 
-def _responses(calls: pl.DataFrame) -> pl.Expr:
+def _responses() -> pl.Expr:
     """Number the responses of each pair in order; a null index is a response of its own."""
     index = pl.col("response_index").cast(pl.Int64)
     new = (index != index.shift()) | index.is_null() | (pl.col("pair") != pl.col("pair").shift())
@@ -148,12 +148,16 @@ def _told(
     *,
     relation: bool,
 ) -> tuple[Any, ...]:
-    masks = _masks(wanted, made, fits) if relation else _equal([e.key for e in wanted], [a.key for a in made])
+    masks = (
+        _masks(wanted, made, fits)
+        if relation
+        else _equal([e.key for e in wanted], [a.key for a in made])
+    )
     optional = sum(1 << i for i, e in enumerate(wanted) if e.optional)
     found = match(masks, len(wanted), optional, responses)
     taken = {place for place in found.places if place is not None}
     sets = (None,) * len(SET_COUNTS) if relation else _set_counts(wanted, made, taken)
-    told = NO_CREDITS
+    told: tuple[int | None, ...] = NO_CREDITS
     if fits is not by_name and (optional or responses is not None):
         named = _equal([e.name for e in wanted], [a.name for a in made])
         told = credits_of(masks, named, taken, len(wanted), optional, responses)

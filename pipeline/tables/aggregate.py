@@ -11,6 +11,7 @@ from pipeline import queries
 from pipeline.tables.fixed_point import create_sums
 from pipeline.tables.groups import create_grouped, groups_of, named
 from pipeline.tables.intervals import with_intervals
+from pipeline.tables.nulls import null_notes
 from pipeline.tables.result import Result
 from pipeline.tables.session import opened
 
@@ -56,9 +57,11 @@ def aggregate(
         InputError: DuckDB refuses `where`.
     """
     with opened(lake, policy, where) as session:
-        rows = aggregate_scores(session.con, session.metrics(metrics), by)
+        chosen = session.metrics(metrics)
+        rows = aggregate_scores(session.con, chosen, by)
+        nulls = null_notes(session.con, chosen)
     notes = mean_over_groups(rows) if by else []
-    return Result("aggregate", rows, [*session.notes, *notes])
+    return Result("aggregate", rows, [*session.notes, *nulls, *notes])
 
 
 def aggregate_scores(

@@ -74,7 +74,8 @@ class Opened(NamedTuple):
     def notes(self) -> list[str]:
         """What the person must know of the arms: runs, policies, and what is not scored."""
         told = [
-            f"{arm.name}: {arm.n_runs:,} runs where {arm.filter or 'true'}" for arm in self.arms
+            f"{arm.name}: {counted(arm.n_runs, 'run')} where {arm.filter or 'true'}"
+            for arm in self.arms
         ]
         titles = [arm.policy.title for arm in self.arms]
         if len(set(titles)) == 1:
@@ -82,8 +83,8 @@ class Opened(NamedTuple):
         else:
             told += [f"{arm.name} policy: {arm.policy.title}" for arm in self.arms]
         return told + [
-            f"{arm.n_unscored:,} of the {arm.name}'s {arm.n_runs:,} runs are not scored yet under "
-            "its policy: run `trajtab score`"
+            f"{arm.n_unscored:,} of the {arm.name}'s {counted(arm.n_runs, 'run')} not scored yet "
+            "under its policy: run `trajtab score`"
             for arm in self.arms
             if arm.n_unscored
         ]
@@ -107,6 +108,15 @@ def opened_arms(
         con.close()
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number of things.
+
+    >>> counted(1, "run"), counted(1200, "run")
+    ('1 run', '1,200 runs')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def _arms(
     con: DuckDBPyConnection, lake: Lake, asked: Sequence[Asked], where: str | None
 ) -> list[Arm]:
@@ -122,7 +132,8 @@ def _arms(
     for arm, policy, state in zip(asked, policies, states, strict=True):
         n_runs, n_unscored = _counts(con, arm.name)
         if not n_runs:
-            raise InputError(f"{_named(arm, where)} matches none of the lake's runs")
+            runs = counted(len(con.view("runs")), "run")
+            raise InputError(f"{_named(arm, where)} matches none of the lake's {runs}")
         made_from = _hash(lake, state, policy, (arm.filter, where))
         found.append(Arm(arm.name, arm.filter, policy, n_runs, n_unscored, made_from))
     return found

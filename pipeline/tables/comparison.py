@@ -9,7 +9,7 @@ import polars as pl
 from pipeline.statistics.adjust import benjamini_hochberg
 from pipeline.statistics.bootstrap import METHOD
 from pipeline.statistics.detectable import POWER, standard_error
-from pipeline.tables.arms import SIDES
+from pipeline.tables.arms import SIDES, counted
 from pipeline.tables.intervals import with_intervals
 from pipeline.tables.percentiles import QUANTILES, column_of
 from pipeline.tables.spreads import Key, deviation
@@ -130,10 +130,11 @@ def _squared_error(pairs: Pairs, arm: str) -> float | None:
 
 def notes(rows: pl.DataFrame, seed: int, resamples: int) -> list[str]:
     """Say how the intervals and tests were made, and what an inconclusive metric could have shown."""
+    listed = counted(rows.height, "metric")
     told = [
         "delta = candidate - baseline, over shared tasks",
         f"95% intervals: {METHOD}, {resamples} resamples, seed {seed}",
-        f"verdicts: p adjusted for {rows.height} metrics (Benjamini-Hochberg) < {ALPHA:g}",
+        f"verdicts: p adjusted for {listed} (Benjamini-Hochberg) < {ALPHA:g}",
     ]
     unsure = rows.filter(pl.col("verdict") == INCONCLUSIVE).select("metric", "mde").rows()
     listed = ", ".join(f"{m} {'unknown' if mde is None else f'{mde:.3g}'}" for m, mde in unsure)

@@ -33,7 +33,7 @@ SCHEMA: dict[str, Any] = {
 }  # fmt: skip
 EXIT_CODES = {"pass": 0, "fail": 1}
 FIVE_PERCENT = "preset:five-percent"
-SPLITS = 200
+SPLITS = 400
 UNKNOWN = 3
 """The exit code of what is inconclusive or not judgeable."""
 

@@ -10,6 +10,7 @@ from math import isclose
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.statistics.detectable import POWER
+from pipeline.tables.arms import counted
 from pipeline.tables.tasks import task_name
 
 if TYPE_CHECKING:
@@ -60,11 +61,11 @@ def judge_drop(drops: Differences, allowed: float, min_tasks: int) -> Judged:
     """Judge the mean drop, over at least one shared task."""
     count, drop = drops.count, drops.mean or 0.0
     if drops.all_zero and count >= ENOUGH_TO_BE_EQUAL:
-        return Judged(PASS, f"equal on each of {count} shared tasks")
-    found = f"{_detectable(drops, allowed)}"
+        return Judged(PASS, f"equal on each of {counted(count, 'shared task')}")
+    found = _detectable(drops, allowed)
     if count < min_tasks:
-        tasks = "1 shared task" if count == 1 else f"{count} shared tasks"
-        return Judged(INCONCLUSIVE, f"{tasks}, {min_tasks} are needed{found}")
+        shared = counted(count, "shared task")
+        return Judged(INCONCLUSIVE, f"{shared}, {min_tasks} are needed{found}")
     lower, upper = bounds(drops)
     if exceeds(drop, allowed) and (why := _evidence(drops, lower)):
         return Judged(FAIL, f"drop {drop:.4g} > {allowed:.4g} allowed, {why}")

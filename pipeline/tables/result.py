@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -21,5 +20,5 @@ class Result(NamedTuple):
     kind: str
     rows: pl.DataFrame
     notes: list[str]
-    tables: Mapping[str, pl.DataFrame] = MappingProxyType({})
-    facts: Mapping[str, Any] = MappingProxyType({})
+    tables: Mapping[str, pl.DataFrame] = {}
+    facts: Mapping[str, Any] = {}

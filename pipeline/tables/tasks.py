@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from pipeline.tables.arms import counted
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -65,15 +67,15 @@ def tell_only_in(lone: pl.DataFrame, rows: pl.DataFrame, tasks: pl.DataFrame) ->
     for (arm,), part in lone.group_by("arm", maintain_order=True):
         names = [task_name(*row) for row in part.select("suite", "task_id").head(NAMED).rows()]
         more = f" and {part.height - NAMED} more" if part.height > NAMED else ""
-        are = "task is" if part.height == 1 else "tasks are"
-        notes.append(f"{part.height} {are} only in the {arm}: {', '.join(names)}{more}")
+        lone_tasks = counted(part.height, "task")
+        notes.append(f"{lone_tasks} only in the {arm}: {', '.join(names)}{more}")
     without = tasks.filter(pl.col("task_id").is_null()).select("task")
     unpaired = rows.filter(pl.col("place") == 0).join(without, on="task", how="semi")
     count = unpaired.filter(
         (pl.col("baseline_runs") == 0) != (pl.col("candidate_runs") == 0)
     ).height
     if count:
-        notes.append(f"{count} runs have no task_id, and no run to be paired with")
+        notes.append(f"{counted(count, 'run')} without a task_id, and so without a pair")
     return notes
 
 

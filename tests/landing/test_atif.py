@@ -72,6 +72,11 @@ def test_the_sample_traces_teach_the_format():
     assert (failed.status, failed.success, failed.task_id) == ("error", None, "hotel")
 
 
+def test_a_step_of_an_unknown_source_is_refused():
+    with pytest.raises(RejectError, match="bad_value"):
+        decode("atif", {"schema_version": "ATIF-v1.5", "steps": [{"source": "tool"}]})
+
+
 def test_a_step_without_a_source_is_refused():
     with pytest.raises(RejectError, match="missing_field"):
         decode("atif", {"schema_version": "ATIF-v1.5", "steps": [{"message": "hi"}]})

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from statistics import mean
+
 import pytest
 
+from pipeline.landing.canonical import Keyer
 from pipeline.landing.formats.bfcl_answers import MOST_ALTERNATIVES
 from pipeline.landing.model import RejectError
-from tests.reading import SAMPLES, claimed, decode, expectation, read
+from tests.reading import SAMPLES, calls, claimed, decode, expectation, read
 
 FILES = ["BFCL_v4_live_multiple.json", "BFCL_v4_multi_turn_base.json"]
 
@@ -37,6 +41,31 @@ def test_the_reference_of_multi_turn_files_is_as_long_as_the_independent_count(
     assert len(anything) == positional["ground_truth_positional_args"] == 40
 
 
+def _f1(actual, expected):
+    """2·tp / (n + m) over two lists of keys; a key that is None equals none."""
+    tp = (Counter(actual) & Counter(key for key in expected if key is not None)).total()
+    return 2 * tp / (len(actual) + len(expected)) if actual or expected else 1.0
+
+
+@pytest.mark.parametrize("model", ["AIREV-Agent-0.8B", "glyphh-ada-1.1"])
+def test_results_and_answers_score_as_counted_independently(model, real_data, expected_figures):
+    file = f"bfcl_result/{model}__BFCL_v4_multi_turn_base_result.json"
+    scores = expected_figures[file]["scores"]["mean_all_runs"]
+    answers = read("bfcl_answers", real_data(f"bfcl_possible_answer/{FILES[1]}")).tasks
+    truth = {task.task_id: task.references.alternatives[0] for task in answers}
+    runs = read("bfcl_result", real_data(file)).runs
+    key, expected_key = Keyer(), Keyer(expected=True)
+    whole, names = [], []
+    for run in runs:
+        made = [key(call.tool_name, call.tool_args) for call in calls(run)]
+        right = [expected_key(call.tool_name, call.tool_args) for call in truth[run.task_id]]
+        # The independent count lets a call with arguments by position match nothing.
+        whole.append(_f1([c.call_key for c in made], [c.call_key for c in right]))
+        names.append(_f1([c.name_key for c in made], [c.name_key for c in right]))
+    assert mean(names) == pytest.approx(scores["f1_names"])
+    assert mean(whole) == pytest.approx(scores["f1_args"])
+
+
 def test_only_its_own_files_are_claimed(real_data):
     found = claimed("bfcl_answers", real_data("bfcl_result").parent)
     assert found == {f"bfcl_possible_answer/{file}" for file in FILES}
@@ -57,12 +86,12 @@ def test_the_sample_teaches_the_format():
     assert (single.suite, single.reference_complete) == ("live_trips", True)
 
 
-def test_acceptable_values_are_alternatives_the_first_one_first():
+def test_acceptable_values_are_alternatives_in_the_order_given():
     assert _truth({"f": {"a": [1, 2], "b": ["x"]}}) == [['{"a":1,"b":"x"}'], ['{"a":2,"b":"x"}']]
 
 
 def test_an_optional_argument_may_be_there_or_not():
-    assert _truth({"f": {"a": ["", 5]}}) == [['{"a":5}'], ["{}"]]
+    assert _truth({"f": {"a": ["", 5]}}) == [["{}"], ['{"a":5}']]
     assert _truth({"f": {"a": [""]}}) == [["{}"]]
 
 
@@ -78,7 +107,7 @@ def test_too_many_spellings_leave_the_first():
     assert len(_truth({"f": {"a": values[:-1]}})) == MOST_ALTERNATIVES
 
 
-@pytest.mark.parametrize("truth", [[["no call here"]], [3], [{"f": 1}], [[], {}]])
+@pytest.mark.parametrize("truth", [[["no call here"]], [[3]], [3], [{"f": 1}], [[], {}]])
 def test_what_is_no_ground_truth_is_refused(truth):
     with pytest.raises(RejectError):
         decode("bfcl_answers", {"id": "x_0", "ground_truth": truth})

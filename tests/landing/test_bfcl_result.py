@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import pytest
 
 from pipeline.landing import formats
@@ -91,6 +93,19 @@ def test_the_model_is_read_from_the_path(tmp_path):
     beside = tmp_path / "aurora__BFCL_v4_simple_result.json"
     assert model_of(Source(beside, str(beside))) == "aurora"
     assert formats.get("bfcl_result").prepare is model_of
+
+
+def test_lines_without_ids_are_known_by_number_and_the_file(real_data):
+    file = real_data(f"bfcl_result/{FILES[2]}")
+    source = Source(file, str(file))
+    form = formats.get("bfcl_result")
+    _, second = islice(form.pieces(source), 2)
+    (run,) = form.decode(second, form.prepare(source))
+    assert (run.task_id, run.suite, run.model) == ("line 2", "live_simple", file.stem)
+
+
+def test_a_few_lines_are_enough_to_be_recognised():
+    assert sniff("bfcl_result", [], ["[f(a=1)]"])
 
 
 def test_lists_of_prose_are_not_claimed():

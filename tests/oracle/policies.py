@@ -164,7 +164,9 @@ def chosen(pairs: Pairs, kept: Iterable[int], order: Sequence[int] | None = None
     return Pairs(len(rows), pairs.m, rows)
 
 
-def admissible(expected: Sequence[Wanted], actual: Sequence[Made], pairs: Pairs, *, free: bool) -> list[Choice]:
+def admissible(
+    expected: Sequence[Wanted], actual: Sequence[Made], pairs: Pairs, *, free: bool
+) -> list[Choice]:
     """Every E′ and order that the ordered columns may be taken from.
 
     Where order inside a response is free, exact match and in-order match hold whenever some order
@@ -267,7 +269,9 @@ def folded(columns: Sequence[Exact], suffix: str = "", *, turns: bool) -> dict[s
 
 def combined(units: Sequence[list[Exact]], suffix: str, *, turns: bool) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
-    for columns in product(*([dict(t) for t in {tuple(c.items()) for c in unit}] for unit in units)):
+    for columns in product(
+        *([dict(t) for t in {tuple(c.items()) for c in unit}] for unit in units)
+    ):
         one = folded(columns, suffix, turns=turns)
         if one not in found:
             found.append(one)

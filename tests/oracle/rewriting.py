@@ -30,7 +30,9 @@ class Multiset(list[Any]):
 def first(rules: list[Rule], kind: str, tool: str, path: str) -> Any:
     """What the first rule of a kind says of a place, or None."""
     for rule in rules:
-        concerned = fnmatchcase(tool, rule.get("tool", "*")) and fnmatchcase(path, rule.get("arg", "*"))
+        concerned = fnmatchcase(tool, rule.get("tool", "*")) and fnmatchcase(
+            path, rule.get("arg", "*")
+        )
         if kind in rule and concerned:
             return rule[kind]
     return None
@@ -165,7 +167,11 @@ def close(rules: list[Rule], tool: str, path: str, expected: Any, actual: Any) -
     tolerance = first(rules, "tolerance", tool, path)
     if tolerance is not None and is_number(expected) and is_number(actual):
         return abs(written(actual) - written(expected)) <= written(tolerance)
-    if first(rules, "pattern", tool, path) and isinstance(expected, str) and isinstance(actual, str):
+    if (
+        first(rules, "pattern", tool, path)
+        and isinstance(expected, str)
+        and isinstance(actual, str)
+    ):
         return re.fullmatch(expected, actual) is not None
     if isinstance(expected, dict) and isinstance(actual, dict):
         return expected.keys() == actual.keys() and all(

@@ -26,7 +26,9 @@ FEW = settings(max_examples=max(10, settings.default.max_examples // 6))
 """Every example lands and scores a lake of several runs."""
 
 CLOSE = 1e-12
-LEVEL_COLUMNS = [name for name, metric in metrics().items() if metric.family in ("ordered", "overlap")]
+LEVEL_COLUMNS = [
+    name for name, metric in metrics().items() if metric.family in ("ordered", "overlap")
+]
 
 
 class Case(NamedTuple):
@@ -68,7 +70,9 @@ def step(call: Made) -> dict[str, Any]:
     return {"kind": "tool_call", "tool_name": call.name, **_arguments(call.args), **fields}
 
 
-def record(number: int, references: Any, actual: Sequence[Made], last_turn: int = 0) -> dict[str, Any]:
+def record(
+    number: int, references: Any, actual: Sequence[Made], last_turn: int = 0
+) -> dict[str, Any]:
     last = {"kind": "final", "content": "done", "turn_index": last_turn}
     return {"run_id": f"r{number:04}", "steps": [*map(step, actual), last], "expected": references}
 
@@ -78,7 +82,13 @@ def scored(policy: dict[str, Any], records: list[dict[str, Any]]) -> list[dict[s
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         (root / "policy.toml").write_text(policy_text(policy), encoding="utf-8")
-        land([write(root / "runs.jsonl", records)], root / "lake", format="trajtab", strict=True, workers=1)
+        land(
+            [write(root / "runs.jsonl", records)],
+            root / "lake",
+            format="trajtab",
+            strict=True,
+            workers=1,
+        )
         score(root / "lake", policy=str(root / "policy.toml"))
         return scores_of(root / "lake", str(root / "policy.toml")).to_dicts()
 

@@ -30,7 +30,9 @@ def calls(text: str) -> list[Made]:
 
 
 FULL = {
-    **dict.fromkeys(("exact_match", "prefix_match", "position_match", "in_order", "in_order_match"), 1),
+    **dict.fromkeys(
+        ("exact_match", "prefix_match", "position_match", "in_order", "in_order_match"), 1
+    ),
     **dict.fromkeys(("lcs", "lcs_f1", "precision", "recall", "f1", "call_accuracy"), 1),
     **dict.fromkeys(("any_order_match", "unordered_match", "only_expected"), 1),
     **dict.fromkeys(("set_precision", "set_recall", "set_f1", "set_jaccard"), 1),
@@ -88,7 +90,11 @@ def test_by_hand(expected: str, actual: str, right: dict[str, float]) -> None:
 def test_a_relation_leaves_as_few_out_as_can_be() -> None:
     """First fit gives the call to the optional one, or the optional call the only partner."""
     told = {"match": {"args": "actual_has_expected"}}
-    expected = [Wanted("f", {}, optional=True), Wanted("f", {"x": 1}), Wanted("f", {"y": 1}, optional=True)]
+    expected = [
+        Wanted("f", {}, optional=True),
+        Wanted("f", {"x": 1}),
+        Wanted("f", {"y": 1}, optional=True),
+    ]
     one, both = [Made("f", {"x": 1, "y": 1})], [Made("f", {"x": 1, "y": 1}), Made("f", {"y": 1})]
     rows = check(told, [Case(expected, one), Case(expected, both), Case(expected, [*both, *one])])
     assert [row["n_expected"] for row in rows] == [1, 2, 3]
@@ -99,8 +105,14 @@ def test_optional_calls_that_did_not_happen_change_nothing() -> None:
     """E′ then is the reference without them."""
     some = [("abc", "abc"), ("abc", "acb"), ("ab", "aab"), ("", "a"), ("ab", "")]
     plain = judged({"match": {}}, [Case(references(e), calls(a)) for e, a in some])
-    with_more = [Case([*references("x?"), *references(e), *references("y?z?")], calls(a)) for e, a in some]
-    names = [name for name in plain[0] if not name.startswith(("min_steps", "length", "composite", "run"))]
+    with_more = [
+        Case([*references("x?"), *references(e), *references("y?z?")], calls(a)) for e, a in some
+    ]
+    names = [
+        name
+        for name in plain[0]
+        if not name.startswith(("min_steps", "length", "composite", "run"))
+    ]
     for before, after in zip(plain, check({"match": {}}, with_more), strict=True):
         assert {n: before[n] for n in names} == {n: after[n] for n in names}
 

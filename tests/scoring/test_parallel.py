@@ -22,7 +22,9 @@ def needed(letters: str) -> list[Wanted]:
 
 
 def calls(responses: Sequence[str]) -> list[Made]:
-    return [Made(letter, {}, response=at) for at, letters in enumerate(responses) for letter in letters]
+    return [
+        Made(letter, {}, response=at) for at, letters in enumerate(responses) for letter in letters
+    ]
 
 
 BY_HAND = [
@@ -56,7 +58,10 @@ def test_the_log_order_counts_by_default() -> None:
 def test_a_call_without_a_response_is_one_of_its_own() -> None:
     unknown = [Made("b", {}), Made("a", {})]
     mixed = [Made("b", {}, response=0), Made("a", {}, response=0), Made("d", {}), Made("c", {})]
-    rows = check(FREE, [Case(needed("ab"), unknown), Case(needed("abcd"), mixed), Case(needed("abdc"), mixed)])
+    rows = check(
+        FREE,
+        [Case(needed("ab"), unknown), Case(needed("abcd"), mixed), Case(needed("abdc"), mixed)],
+    )
     assert [row["exact_match"] for row in rows] == [0, 0, 1]
 
 
@@ -75,7 +80,11 @@ def test_arguments_and_names_are_paired_by_one_order() -> None:
     expected = [Wanted("f", {"x": 1}), Wanted("f", {"x": 2})]
     actual = [Made("f", {"x": 2}, response=0), Made("f", {"x": 1}, response=0)]
     (row,) = check(FREE, [Case(expected, actual)])
-    assert (row["exact_match"], row["exact_match_names"], row["call_accuracy_position"]) == (1, 1, 1)
+    assert (row["exact_match"], row["exact_match_names"], row["call_accuracy_position"]) == (
+        1,
+        1,
+        1,
+    )
 
 
 def test_turns_and_responses_together() -> None:
@@ -133,8 +142,13 @@ def test_the_order_in_the_log_makes_no_difference(told: dict[str, Any], some: li
 
 
 @settings(FEW)
-@given(policies(rules(("tolerance", "number"))), cases(wanted(few | st.none()), made(few), longest=12, most=12))
-def test_without_parallel_calls_the_order_is_the_logs(told: dict[str, Any], some: list[Case]) -> None:
+@given(
+    policies(rules(("tolerance", "number"))),
+    cases(wanted(few | st.none()), made(few), longest=12, most=12),
+)
+def test_without_parallel_calls_the_order_is_the_logs(
+    told: dict[str, Any], some: list[Case]
+) -> None:
     free = {"match": {**told["match"], "parallel": "unordered"}}
     for ordered, unordered in zip(judged(told, some), judged(free, some), strict=True):
         assert {n: ordered[n] for n in LEVEL_COLUMNS} == {n: unordered[n] for n in LEVEL_COLUMNS}

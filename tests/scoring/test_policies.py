@@ -94,11 +94,24 @@ def test_empty_lists(mode: str, unit: str) -> None:
 
 BOOKING = Case(
     [Wanted("search", {"date": 12}), Wanted("book", {"seat": 1})],
-    [Made("search", {"date": 21}), Made("search", {"date": 21}), Made("book", {"seat": 1, "extra": 0})],
+    [
+        Made("search", {"date": 21}),
+        Made("search", {"date": 21}),
+        Made("book", {"seat": 1, "extra": 0}),
+    ],
 )
 NOTHING = {
     **dict.fromkeys(
-        ("exact_match", "prefix_match", "position_match", "in_order", "in_order_match", "lcs", "lcs_f1"), 0
+        (
+            "exact_match",
+            "prefix_match",
+            "position_match",
+            "in_order",
+            "in_order_match",
+            "lcs",
+            "lcs_f1",
+        ),
+        0,
     ),
     **dict.fromkeys((*OVERLAP, *SETS), 0),
     "n_missing": 2,
@@ -147,7 +160,9 @@ SMALL = [
     pytest.param("wt", "we", {"precision": 1 / 2, "recall": 1 / 2, "f1": 1 / 2}, id="M11"),
     pytest.param("ab", "abb", {"any_order_match": 1, "only_expected": 0}, id="M13"),
     pytest.param("abc", "ac", {"in_order": 1 / 3, "lcs": 2 / 3}, id="the walk stops"),
-    pytest.param("pqrs", "qrsp", {"in_order": 1 / 4, "lcs": 3 / 4, "f1": 1}, id="greedy against lcs"),
+    pytest.param(
+        "pqrs", "qrsp", {"in_order": 1 / 4, "lcs": 3 / 4, "f1": 1}, id="greedy against lcs"
+    ),
 ]
 
 
@@ -187,8 +202,14 @@ def test_reported_arguments(told: dict[str, Any], expected: Any, actual: Any, ma
 
 def test_ids_neither_part_nor_join_calls() -> None:
     """M10: equal calls of different ids match; M17: two calls that share the id "" are two."""
-    steps = [call("f", {"x": 1}, call_id=""), call("f", {"x": 1}, call_id=""), call("g", call_id="c9")]
-    row = scored({"match": {}}, [run("r", *steps, expected=[want("f", {"x": 1})] * 2 + [want("g")])])[0]
+    steps = [
+        call("f", {"x": 1}, call_id=""),
+        call("f", {"x": 1}, call_id=""),
+        call("g", call_id="c9"),
+    ]
+    row = scored(
+        {"match": {}}, [run("r", *steps, expected=[want("f", {"x": 1})] * 2 + [want("g")])]
+    )[0]
     assert (row["n_calls"], row["tp"], row["exact_match"]) == (3, 3, 1)
 
 
@@ -224,8 +245,14 @@ def test_what_each_mode_lets_through() -> None:
 
 def test_the_first_glob_of_the_modes_per_tool_applies() -> None:
     tools = {"get_user": "exact", "get_*": "names", "*": "actual_has_expected"}
-    some = [Case([Wanted(t, {"x": 1})], [Made(t, {"x": 2, "y": 2})]) for t in ("get_user", "get_a", "set_a")]
-    more = [Case([Wanted(t, {"x": 1})], [Made(t, {"x": 1, "y": 2})]) for t in ("get_user", "get_a", "set_a")]
+    some = [
+        Case([Wanted(t, {"x": 1})], [Made(t, {"x": 2, "y": 2})])
+        for t in ("get_user", "get_a", "set_a")
+    ]
+    more = [
+        Case([Wanted(t, {"x": 1})], [Made(t, {"x": 1, "y": 2})])
+        for t in ("get_user", "get_a", "set_a")
+    ]
     rows = check({"match": {"args": "expected_has_actual", "tools": tools}}, [*some, *more])
     assert [row["tp"] for row in rows] == [0, 1, 0, 0, 1, 1]
     # a name is compared by key, a subset only by relation
@@ -255,7 +282,11 @@ def peers(file: Path) -> tuple[list[str], list[Case]]:
 FIRST_FIT_FAILS = {
     "actual_has_expected": {"pair.superset_greedy_fails": 2, "pair.superset_greedy_ok": 2},
     "expected_has_actual": {"pair.subset_greedy_fails": 2, "pair.subset_greedy_fails2": 2},
-    "exact": {"pair.flexible_10_9": 2, "pair.deepeval_3338_rev": 1, "pair.superset_greedy_fails": 1},
+    "exact": {
+        "pair.flexible_10_9": 2,
+        "pair.deepeval_3338_rev": 1,
+        "pair.superset_greedy_fails": 1,
+    },
     "names": {"pair.lcs_weighted": 2},
 }
 
@@ -270,7 +301,12 @@ def test_pairs_that_other_scorers_were_run_on(mode: str, real_cases: Callable[[s
 def test_a_relation_is_matched_as_a_whole() -> None:
     """Each call but the last fits several; in order the walk meets two and then waits in vain."""
     told = {"match": {"args": "actual_has_expected"}}
-    expected = [Wanted("f", {}), Wanted("f", {"x": 1}), Wanted("f", {"x": 1, "y": 1}), Wanted("f", {"z": 1})]
+    expected = [
+        Wanted("f", {}),
+        Wanted("f", {"x": 1}),
+        Wanted("f", {"x": 1, "y": 1}),
+        Wanted("f", {"z": 1}),
+    ]
     actual = [{"x": 1, "y": 1}, {"x": 1, "y": 2}, {"z": 1}, {"w": 1}]
     (row,) = check(told, [Case(expected, [Made("f", args) for args in actual])])
     assert (row["tp"], row["unordered_match"], row["in_order"]) == (4, 1, 1 / 2)
@@ -308,7 +344,11 @@ def test_uncaptured_calls_of_different_tools_are_different() -> None:
     some = [Made("g", {}), Made("f", NOT_CAPTURED), Made("h", NOT_CAPTURED)]
     for rule in ([], [{"tool": "z", "strip": True}]):
         (row,) = check({"match": {"rule": rule}}, [Case([Wanted("g", {})], some)])
-        assert (row["set_precision"], row["set_jaccard"], row["n_duplicate"]) == (1 / 3, 1 / 3, None)
+        assert (row["set_precision"], row["set_jaccard"], row["n_duplicate"]) == (
+            1 / 3,
+            1 / 3,
+            None,
+        )
 
 
 def best_of(told: dict[str, Any], references: Sequence[list[Wanted]], actual: list[Made]) -> int:
@@ -355,12 +395,19 @@ def test_alternatives_by_hand() -> None:
         needed("ab"),  # exact
         needed("ab"),
     ]
-    for kept, best in ((references, 2), (references[:2], 1), ([references[0], needed("a")], 0), ([[], []], 0)):
+    for kept, best in (
+        (references, 2),
+        (references[:2], 1),
+        ([references[0], needed("a")], 0),
+        ([[], []], 0),
+    ):
         told = [[expected_call(e) for e in one] for one in kept]
         row = scored({"match": {}}, [record(0, told, actual)])[0]
         assert row["reference_id"] == best
     later = [[expected_call(e) for e in one] for one in (needed("ca"), needed("ac"))]
-    assert scored({"match": {}}, [record(0, later, actual)])[0]["reference_id"] == 1  # in_order 1/2, not 0
+    assert (
+        scored({"match": {}}, [record(0, later, actual)])[0]["reference_id"] == 1
+    )  # in_order 1/2, not 0
 
 
 def test_only_the_arguments_that_a_reference_lists() -> None:
@@ -379,7 +426,12 @@ def test_only_the_arguments_that_a_reference_lists() -> None:
 
 
 def test_only_the_actors_asked_for_are_heard() -> None:
-    actual = [Made("a", {}), Made("b", {}, actor="agent"), Made("c", {}, actor="helper"), Made("d", {}, actor="user")]
+    actual = [
+        Made("a", {}),
+        Made("b", {}, actor="agent"),
+        Made("c", {}, actor="helper"),
+        Made("d", {}, actor="user"),
+    ]
     some = [Case(needed("ab"), actual), Case(needed("c"), actual), Case(needed("abc"), actual)]
     heard: dict[tuple[str, ...], tuple[int, list[int]]] = {
         ("agent",): (2, [1, 0, 0]),
@@ -407,15 +459,21 @@ def test_long_equalities_agree_with_the_oracle(told: dict[str, Any], some: list[
     policies(rules(("tolerance", "number", "ignore"))),
     cases(wanted(few | st.none()), made(captured_or_not | few), longest=6, most=20),
 )
-def test_small_relations_agree_with_every_assignment(told: dict[str, Any], some: list[Case]) -> None:
+def test_small_relations_agree_with_every_assignment(
+    told: dict[str, Any], some: list[Case]
+) -> None:
     for row, case in zip(check(told, some), some, strict=True):
         if row["status"] == "scored":
-            assert row["tp"] == largest_matching(hits(case.expected, case.actual, Judge(told).matches))
+            assert row["tp"] == largest_matching(
+                hits(case.expected, case.actual, Judge(told).matches)
+            )
 
 
 @settings(FEW)
 @given(
-    policies(rules(("tolerance", "round")), modes=("exact", "actual_has_expected", "expected_has_actual")),
+    policies(
+        rules(("tolerance", "round")), modes=("exact", "actual_has_expected", "expected_has_actual")
+    ),
     cases(wanted(few | st.none()), made(few), longest=40, most=6),
 )
 def test_long_relations_agree_with_augmenting_paths(told: dict[str, Any], some: list[Case]) -> None:

@@ -9,7 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle.policies import Made, Wanted
 from scoring.drawing import cases, few, made, policies, rules, wanted
-from scoring.ruling import FEW, LEVEL_COLUMNS, Case, check, differences, expected_call, judged, record, scored
+from scoring.ruling import (
+    FEW,
+    LEVEL_COLUMNS,
+    Case,
+    check,
+    differences,
+    expected_call,
+    judged,
+    record,
+    scored,
+)
 
 TURN = {"match": {"unit": "turn"}}
 TURNS = [name for name in LEVEL_COLUMNS if name.endswith("_turns")]
@@ -115,14 +125,21 @@ def test_whole_runs_have_no_means_over_turns() -> None:
 
 
 def test_a_relation_in_one_turn_leaves_no_set_column() -> None:
-    some = [Case([Wanted("a", {}, turn=0), Wanted("b", turn=1)], [Made("a", {}, 0), Made("b", {}, 1)], 1)]
+    some = [
+        Case(
+            [Wanted("a", {}, turn=0), Wanted("b", turn=1)], [Made("a", {}, 0), Made("b", {}, 1)], 1
+        )
+    ]
     (row,) = check(TURN, some)
     assert (row["set_f1"], row["set_f1_names"], row["f1"]) == (None, 1, 1)
 
 
 def test_optional_calls_are_left_out_turn_by_turn() -> None:
     expected = [Wanted("a", {}, turn=0), Wanted("b", {}, optional=True, turn=1)]
-    some = [Case(expected, [Made("a", {}, 0)], 1), Case(expected, [Made("a", {}, 0), Made("b", {}, 0)], 1)]
+    some = [
+        Case(expected, [Made("a", {}, 0)], 1),
+        Case(expected, [Made("a", {}, 0), Made("b", {}, 0)], 1),
+    ]
     rows = check(TURN, some)
     assert [row["exact_match_turns"] for row in rows] == [1, 1 / 2]
     assert [row["n_expected"] for row in rows] == [1, 1]
@@ -130,7 +147,12 @@ def test_optional_calls_are_left_out_turn_by_turn() -> None:
 
 def test_the_best_alternative_is_taken_as_a_whole() -> None:
     """Not one for each turn: the first two are right in one turn each, the third in none."""
-    alternatives = [by_turn("a", "x")[0], by_turn("x", "b")[0], by_turn("ab", "")[0], by_turn("a", "bb")[0]]
+    alternatives = [
+        by_turn("a", "x")[0],
+        by_turn("x", "b")[0],
+        by_turn("ab", "")[0],
+        by_turn("a", "bb")[0],
+    ]
     _, actual, _ = by_turn("a", "b")
     references = [[expected_call(e) for e in one] for one in alternatives]
     for kept, best in ((references, 3), (references[:3], 0), (references[1:3], 0)):
@@ -142,7 +164,12 @@ def test_the_best_alternative_is_taken_as_a_whole() -> None:
 @settings(FEW)
 @given(
     policies(rules(("tolerance", "number", "ignore"))),
-    cases(wanted(few | st.none(), optional=True, turns=True), made(few, turns=True), longest=6, most=20),
+    cases(
+        wanted(few | st.none(), optional=True, turns=True),
+        made(few, turns=True),
+        longest=6,
+        most=20,
+    ),
 )
 def test_turns_agree_with_the_oracle(told: dict[str, Any], some: list[Case]) -> None:
     check({"match": {**told["match"], "unit": "turn"}}, some)

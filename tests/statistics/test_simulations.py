@@ -35,8 +35,9 @@ def test_the_interval_of_a_difference_covers_it(p, drop, trials):
 @pytest.mark.parametrize(("tasks", "trials"), [(5, 4), (30, 1), (30, 4), (100, 4)])
 @pytest.mark.parametrize("p", [0.5, 0.9])
 def test_equal_arms_are_rarely_failed(tasks, trials, p):
-    """With no drop allowed the rate is alpha at most, up to three standard errors of 500 worlds;
-    with the textbook's .05 allowed it is alpha at most as it stands.
+    """With a drop of .05 allowed the rate is alpha at most.
+
+    With none allowed it is so up to three standard errors of 500 worlds.
     """
     world = World(p, 0.3, tasks, trials)
     error = sqrt(ALPHA * (1 - ALPHA) / 500)

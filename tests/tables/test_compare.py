@@ -13,6 +13,8 @@ import pytest
 from arms import ARMS, BASELINE, CANDIDATE, arms, lake_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lakes import scored
+from making import call, run, want
 
 from pipeline.cli.encode import encode
 from pipeline.current import connect
@@ -78,7 +80,9 @@ class TestMeans:
         runs = arms("exact_match", [(i, 1, int(i < 2)) for i in range(6)]).vstack(
             arms("exact_match", [(i, 1, None) for i in (6, 7)])
         )
-        gone = pl.when(pl.col("exact_match").is_null()).then(pl.lit("error")).otherwise(pl.lit("ok"))
+        gone = (
+            pl.when(pl.col("exact_match").is_null()).then(pl.lit("error")).otherwise(pl.lit("ok"))
+        )
         made = lake(runs.with_columns(run_status=gone, status=_score_status(gone)))
         row = one(compare(made, **ARMS, metrics=["exact_match"]), "exact_match")
         assert (row["n_tasks"], row["n_uncovered"]) == (6, 2)
@@ -156,13 +160,16 @@ class TestVerdict:
     def test_one_trial_each_is_mcnemars_test(self, lake):
         """9 losses, 1 win: mid-p .0117 (G7)."""
         values = [*((i, 1, 0) for i in range(9)), (9, 0, 1), *((i, 1, 1) for i in range(10, 40))]
-        row = one(compare(lake(arms("exact_match", values)), **ARMS, metrics=["exact_match"]), "exact_match")
+        row = one(
+            compare(lake(arms("exact_match", values)), **ARMS, metrics=["exact_match"]),
+            "exact_match",
+        )
         assert row["test"] == "McNemar mid-p"
         assert row["p"] == pytest.approx(12 / 1024)
         assert row["verdict"] == "worse"
 
     def test_listed_metrics_are_adjusted_for(self, lake):
-        """p .0117 of one metric among four equal ones: .0117 · 5 / 1 = .0586, inconclusive."""
+        """One of five metrics has p .0117, the others are equal: .0117 · 5 / 1 = .0586."""
         values = [*((i, 1, 0) for i in range(9)), (9, 0, 1), *((i, 1, 1) for i in range(10, 40))]
         same = {name: pl.lit(1) for name in ("n_calls", "n_steps", "n_tools", "n_turns")}
         made = lake(arms("exact_match", values, **same))
@@ -186,7 +193,9 @@ class TestTasks:
     def test_one_task_from_1_to_0_is_listed_while_the_mean_rises(self, lake):
         """G10."""
         values = [("lost", 1, 0), *((f"won {i}", 0, 1) for i in range(3)), ("same", 1, 1)]
-        found = compare(lake(arms("success", values, suite=pl.lit("s"))), **ARMS, metrics=["success"])
+        found = compare(
+            lake(arms("success", values, suite=pl.lit("s"))), **ARMS, metrics=["success"]
+        )
         assert one(found, "success")["delta"] > 0
         flips = found.tables["flips"]
         assert flips.height == 4
@@ -204,14 +213,16 @@ class TestTasks:
 
     def test_tasks_of_one_arm_are_counted_and_named(self, lake):
         values = [("a", 1, 1), *((f"b{i:02}", 1, []) for i in range(12)), ("c", [], [0, 1])]
-        found = compare(lake(arms("success", values, suite=pl.lit("s"))), **ARMS, metrics=["success"])
+        found = compare(
+            lake(arms("success", values, suite=pl.lit("s"))), **ARMS, metrics=["success"]
+        )
         assert found.tables["only_in"].group_by("arm").len().sort("arm").rows() == [
             ("baseline", 12), ("candidate", 1),
         ]  # fmt: skip
         assert found.tables["only_in"].row(-1) == ("candidate", "s", "c", 2)
-        assert "12 tasks are only in the baseline: s/b00, " in "\n".join(found.notes)
+        assert "12 tasks only in the baseline: s/b00, " in "\n".join(found.notes)
         assert "s/b09 and 2 more" in "\n".join(found.notes)
-        assert "1 task is only in the candidate: s/c" in found.notes
+        assert "1 task only in the candidate: s/c" in found.notes
 
     def test_a_task_of_another_suite_is_another_task(self, lake):
         runs = arms("f1", [("a", 0.5, 1.0)]).with_columns(suite=pl.col("agent_version"))
@@ -223,7 +234,7 @@ class TestTasks:
         )
         found = compare(lake(runs), **ARMS, metrics=["f1"])
         assert one(found, "f1")["n_tasks"] == 1
-        assert "2 runs have no task_id, and no run to be paired with" in found.notes
+        assert "2 runs without a task_id, and so without a pair" in found.notes
         assert found.tables["only_in"].is_empty()
 
     def test_the_same_run_without_a_task_is_its_own_pair(self, lake):
@@ -267,7 +278,9 @@ class TestFilters:
         made = lake(arms("f1", [("a", 0.5, 1.0), ("b", 1.0, 1.0)]), scored=pl.col("row") != 3)
         found = compare(made, **ARMS, metrics=["f1"])
         assert one(found, "f1")["n_uncovered"] == 1
-        assert any(note.startswith("1 of the candidate's 2 runs are not scored") for note in found.notes)
+        assert any(
+            note.startswith("1 of the candidate's 2 runs not scored") for note in found.notes
+        )
 
     def test_an_empty_lake_has_no_such_run(self, tmp_path):
         with pytest.raises(InputError, match="matches none"):
@@ -290,9 +303,6 @@ def test_unknown_metric_is_refused(lake):
 
 def test_two_policies_of_one_lake(tmp_path):
     """By names the run is right, by arguments it is not."""
-    from lakes import scored
-    from making import call, run, want
-
     made = scored(tmp_path, run("r", call("a", {"x": 1}), expected=[want("a", {"x": 2})]))
     (tmp_path / "names.toml").write_text('[match]\nargs = "names"\n')
     score(made, policy=str(tmp_path / "names.toml"))
@@ -331,7 +341,9 @@ few = settings(max_examples=settings().max_examples // 4)
 def test_numbers_are_their_definitions(tmp_path_factory, tasks, by_trial):
     runs = arms("f1", [("always", 0.5, 0.25), *((f"t{i}", b, c) for i, (b, c) in enumerate(tasks))])
     made = lake_of(tmp_path_factory.mktemp("lake"), runs)
-    found = compare(made, **ARMS, metrics=["f1"], pair="trial" if by_trial else "task", resamples=99)
+    found = compare(
+        made, **ARMS, metrics=["f1"], pair="trial" if by_trial else "task", resamples=99
+    )
     row = one(found, "f1")
     kept = defaultdict(lambda: ([], []))
     for task, (before, after) in enumerate([([0.5], [0.25]), *tasks]):

@@ -72,7 +72,13 @@ _NAMES = (
     "atif",
     "toolbench_answer",
     "toolbench_tooleval",
+    "adk_eval_legacy",
+    "tau2_directory",
+    "taubench_fewshot",
+    "adk_config",
+    "agents_sdk",
     "openai_chat",
+    "messages",
 )
 """In the order they are tried: the more particular first where two could claim one file."""
 

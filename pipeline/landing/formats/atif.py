@@ -7,58 +7,17 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET, field
 
+from pipeline.landing.atif_steps import Happening, steps_happened
 from pipeline.landing.chat import final_output, no_signal, passed, steps_of
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
-from pipeline.landing.messages import Message, Raw, ToolCall, Usage
-from pipeline.landing.model import Run, Step, When
+from pipeline.landing.messages import Message, Raw  # noqa: TC001 - msgspec reads types at run time
+from pipeline.landing.model import Run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pipeline.landing.reader import Head, Piece
-
-
-class Call(msgspec.Struct):
-    """A call of one step."""
-
-    function_name: str
-    tool_call_id: str | None = None
-    arguments: Raw = UNSET
-
-
-class Result(msgspec.Struct):
-    """What the environment answered; many writers leave out which call it answers."""
-
-    source_call_id: str | None = None
-    content: Any = None
-    subagent_trajectory_ref: Any = None
-
-
-class Observation(msgspec.Struct):
-    """The answers to one step."""
-
-    results: list[Result] = []
-
-
-class Metrics(msgspec.Struct):
-    """The spending of one step; cached tokens are among the prompt's."""
-
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    cost_usd: float | None = None
-
-
-class Happening(msgspec.Struct):
-    """One step: what was said, called and answered at once."""
-
-    source: str
-    message: Any = None
-    timestamp: When = None
-    tool_calls: list[Call] | None = None
-    observation: Observation | None = None
-    metrics: Metrics | None = None
-    is_copied_context: bool | None = None
 
 
 class Agent(msgspec.Struct):
@@ -103,51 +62,8 @@ _decode = msgspec.json.Decoder(Trajectory).decode
 _decode_trace = msgspec.json.Decoder(Trace).decode
 
 
-def _said(step: Happening) -> Message:
-    spent = step.metrics or Metrics()
-    calls = [
-        ToolCall(id=call.tool_call_id, name=call.function_name, arguments=call.arguments)
-        for call in step.tool_calls or ()
-    ]
-    return Message(
-        role="assistant" if step.source == "agent" else step.source,
-        content=step.message,
-        tool_calls=calls or None,
-        usage=Usage(spent.prompt_tokens, spent.completion_tokens),
-        cost=spent.cost_usd,
-        timestamp=step.timestamp,
-    )
-
-
-def _answers(step: Happening) -> list[Message]:
-    results = step.observation.results if step.observation else []
-    return [
-        Message(role="tool", content=result.content, tool_call_id=result.source_call_id)
-        for result in results
-        if result.content is not None
-    ]
-
-
-def _marks(step: Happening) -> dict[str, Any]:
-    results = step.observation.results if step.observation else []
-    delegated = [r.subagent_trajectory_ref for r in results if r.subagent_trajectory_ref]
-    marks = {"copied_context": step.is_copied_context, "subagent_trajectory_ref": delegated}
-    return {name: value for name, value in marks.items() if value}
-
-
-def _steps(happenings: list[Happening]) -> list[Step]:
-    """Return the steps; the marks of each happening stand on the message it begins with."""
-    groups = [[_said(step), *_answers(step)] for step in happenings]
-    steps = steps_of([message for group in groups for message in group], no_signal)
-    # Each message but a joined result is one row, in order: what happenings begin with is known.
-    opened = [step for step in steps if step.kind != "tool_call" and step.actor != "tool"]
-    for step, happening in zip(opened, happenings, strict=True):
-        step.labels = _marks(happening) or step.labels
-    return steps
-
-
 def _runs(told: Trajectory, parent: str | None = None) -> Iterator[Run]:
-    steps = _steps(told.steps)
+    steps = steps_happened(told.steps)
     labels = {
         "final_metrics": told.final_metrics,
         "continued_trajectory_ref": told.continued_trajectory_ref,

@@ -34,11 +34,13 @@ _ABSENT = object()
 
 
 def _values(acceptable: Any) -> list[Any]:
-    """Return the values an argument may have, the first one to be preferred first."""
+    """Return the values an argument may have, in the order given; "" is to leave it out."""
     if not isinstance(acceptable, list):
         return [acceptable]
-    given = [value for item in acceptable if item != "" for value in _spellings(item)]
-    return [*given, _ABSENT] if "" in acceptable or not given else given
+    given: list[Any] = []
+    for item in acceptable:
+        given += [_ABSENT] if item == "" else _spellings(item)
+    return given or [_ABSENT]
 
 
 def _spellings(value: Any) -> list[Any]:
@@ -82,12 +84,20 @@ def _told(call: PythonCall, turn: int) -> Expected:
     return Expected(call.name, arguments, turn_index=turn)
 
 
-def _turns(turns: list[list[str]]) -> list[Expected]:
-    found = [(turn, text, calls_of(text)) for turn, texts in enumerate(turns) for text in texts]
-    for _, text, calls in found:
-        if calls is None:
-            raise RejectError("bad_value", f"no call: {text[:80]}")
-    return [_told(call, turn) for turn, _, calls in found for call in calls or ()]
+def _read(text: Any) -> list[PythonCall]:
+    calls = calls_of(text) if isinstance(text, str) else None
+    if calls is None:
+        raise RejectError("bad_value", f"no call: {str(text)[:80]}")
+    return calls
+
+
+def _turns(turns: list[list[Any]]) -> list[Expected]:
+    return [
+        _told(call, turn)
+        for turn, texts in enumerate(turns)
+        for text in texts
+        for call in _read(text)
+    ]
 
 
 def _references(truth: list[Any]) -> References:

@@ -14,6 +14,7 @@ from pipeline.landing.formats import Format
 from pipeline.landing.messages import Id  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.model import RejectError, Run, Step
 from pipeline.landing.python_calls import calls_of
+from pipeline.landing.reader import HEAD_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,6 +36,7 @@ _decode_record = msgspec.json.Decoder(Record).decode
 _decode_list = msgspec.json.Decoder(list[Any]).decode
 _encode = msgspec.json.encode
 _FAILED = "Error during inference"
+_NAMED = re.compile(r"_result_(\w+)$")
 _ID = re.compile(r"(.+?)_\d+(-\d+)*$")
 
 
@@ -109,6 +111,11 @@ def suite_of(task_id: str) -> str | None:
     return found.group(1) if found else None
 
 
+def _category(name: str | None) -> str | None:
+    found = _NAMED.search(name or "")
+    return found.group(1) if found else None
+
+
 def decode(piece: Piece, context: str | None = None) -> Iterator[Run]:
     """Decode one line into its run; a line without an id is known by its number."""
     if piece.data[:1] == b"[":
@@ -123,7 +130,7 @@ def decode(piece: Piece, context: str | None = None) -> Iterator[Run]:
         steps=steps,
         source_id=name,
         task_id=name,
-        suite=suite_of(name),
+        suite=suite_of(name) or _category(context),
         model=context,
         status="error" if failed else "ok",
         final_output=final_output(steps),
@@ -144,7 +151,7 @@ def model_of(source: Source) -> str | None:
 _FIELDS = {*Record.__struct_fields__, "reasoning_content", "inference_log", "traceback"}
 
 
-def _is_list_of_texts(line: bytes) -> list[str] | None:
+def _list_of_texts(line: bytes) -> list[str] | None:
     try:
         value = msgspec.json.decode(line, type=list[str])
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -156,8 +163,10 @@ def _bare(head: Head) -> bool:
     """Tell whether all lines are lists of texts, and one of them lists calls."""
     if not (isinstance(head.first, list) and isinstance(head.second, list)):
         return False
-    lines = [_is_list_of_texts(line) for line in head.text.splitlines()[:40] if line.strip()][:-1]
-    return None not in lines and any(calls_of(text) for line in lines for text in line or ())
+    lines = head.text.splitlines()
+    whole = lines[:-1] if len(head.text) == HEAD_BYTES else lines
+    lists = [_list_of_texts(line) for line in whole[:40] if line.strip()]
+    return None not in lists and any(calls_of(text) for texts in lists for text in texts or ())
 
 
 def sniff(head: Head) -> str | None:

@@ -8,49 +8,18 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from pipeline.landing.chat import final_output, passed, prompt_hash_of, steps_of, trial_number
+from pipeline.landing.chat import final_output, passed, prompt_hash_of, trial_number
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.inspect_archive import MAGIC, header, is_archive, reread, samples
-from pipeline.landing.messages import Id, Message, Raw, ToolCall, text_of
+from pipeline.landing.inspect_steps import Turn, message, steps_of_chat
+from pipeline.landing.messages import Id, Raw, text_of
 from pipeline.landing.model import RejectError, Run, Step, Task, When
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pipeline.landing.reader import Head, Piece, Source
-
-
-class Call(msgspec.Struct):
-    """A call, with its arguments as an object."""
-
-    function: str
-    id: Id = None
-    arguments: Raw = UNSET
-
-
-class Fault(msgspec.Struct):
-    """Why a call failed."""
-
-    message: str | None = None
-    type: str | None = None
-
-
-class Turn(msgspec.Struct):
-    """One message."""
-
-    role: str
-    content: Any = None
-    tool_calls: list[Call] | None = None
-    tool_call_id: Id = None
-    function: str | None = None
-    error: Fault | None = None
-
-
-class Answer(Message):
-    """A message, with what a failed call says."""
-
-    error: Fault | None = None
 
 
 class Usage(msgspec.Struct):
@@ -122,31 +91,6 @@ def _resolver(sample: Sample) -> Callable[[Raw], bytes]:
     return lambda raw: b"null" if isinstance(raw, UnsetType) else _ATTACHED.sub(text, bytes(raw))
 
 
-def _message(turn: Turn) -> Answer:
-    calls = [
-        ToolCall(id=c.id, name=c.function, arguments=c.arguments) for c in turn.tool_calls or ()
-    ]
-    return Answer(
-        role=turn.role,
-        content=turn.content,
-        tool_calls=calls or None,
-        tool_call_id=turn.tool_call_id,
-        name=turn.function,
-        error=turn.error,
-    )
-
-
-def _steps(messages: list[Answer]) -> list[Step]:
-    steps = steps_of(messages, lambda message: message.error is not None)
-    failed = [step for step in steps if step.is_error]
-    for message in messages:
-        step = next((s for s in failed if s.call_id == message.tool_call_id), None)
-        if message.error is not None and step is not None:
-            step.error = message.error.message or message.error.type
-            failed.remove(step)
-    return steps
-
-
 def _spend(sample: Sample, steps: list[Step]) -> None:
     """Put the sample's tokens, which its scorers' models share, on its last response."""
     last = next((s for s in reversed(steps) if s.kind in {"llm_call", "final"}), None)
@@ -212,8 +156,8 @@ def decode(piece: Piece, context: Evaluation | None = None) -> Iterator[Run | Ta
     sample = decoding(_decode, piece.data)
     resolved = _resolver(sample)
     turns = [] if sample.messages is UNSET else decoding(_decode_turns, resolved(sample.messages))
-    messages = [_message(turn) for turn in turns]
-    steps = _steps(messages)
+    messages = [message(turn) for turn in turns]
+    steps = steps_of_chat(messages)
     _spend(sample, steps)
     worths = _judged(sample)
     yield Task(

@@ -37,7 +37,7 @@ def _written(data: bytes) -> bytes:
         return data
     members: dict[str, Any] = decoding(_decode_members, data)
     del members["ticks"]
-    given = b"" if spoken.messages is UNSET else bytes(spoken.messages)  # type: ignore[arg-type]
+    given = b"" if spoken.messages is UNSET else bytes(spoken.messages)
     if given.strip() in {b"", b"null", b"[]"}:
         members["messages"] = messages_of(spoken.ticks)
     return msgspec.json.encode(members)

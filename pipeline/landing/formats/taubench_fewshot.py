@@ -51,6 +51,9 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     if not messages:
         raise RejectError("bad_value", "messages_display names no speaker")
     steps = steps_of(messages, no_signal)
+    for step in steps:
+        if step.kind == "final" and step.content is None:
+            step.kind = "llm_call"  # it called a tool, and the example ends there
     yield Run(
         steps=steps,
         labels={"calls_recorded": False},

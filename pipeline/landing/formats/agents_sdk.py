@@ -1,0 +1,155 @@
+"""OpenAI Agents SDK traces: `trace` and `trace.span` objects, as its processors write them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET
+
+from pipeline.landing import scattered
+from pipeline.landing.decode import decoding
+from pipeline.landing.formats import Format
+from pipeline.landing.genai import text
+from pipeline.landing.literal import raw
+from pipeline.landing.model import RejectError, When
+from pipeline.landing.said import together
+from pipeline.landing.spans import Reading, Span, nanos
+from pipeline.landing.spoken import read, usage_of, word
+from pipeline.landing.trace import run_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pipeline.landing.model import Run
+    from pipeline.landing.reader import Head, Piece, Source
+
+
+class Item(msgspec.Struct):
+    """A trace, or a span of one."""
+
+    id: str
+    object: str
+    trace_id: str | None = None
+    parent_id: str | None = None
+    started_at: When = None
+    ended_at: When = None
+    span_data: dict[str, Any] = {}
+    error: Any = None
+    workflow_name: str | None = None
+    group_id: str | None = None
+    metadata: dict[str, Any] | None = None
+
+    @property
+    def trace(self) -> str:
+        """Return the trace's id."""
+        return self.trace_id or self.id
+
+    def span(self) -> Span:
+        """Return the item as a span, with its reading."""
+        error = self.error.get("message") if isinstance(self.error, dict) else self.error
+        return Span(
+            id=self.id,
+            parent=self.parent_id or None,
+            name=str(self.span_data.get("name") or self.span_data.get("type") or ""),
+            start=nanos(self.started_at),
+            end=nanos(self.ended_at),
+            failed=self.error is not None,
+            error=error,
+            reading=_reading(self.span_data),
+        )
+
+
+_decode_item = msgspec.json.Decoder(Item).decode
+_decode_items = msgspec.json.Decoder(list[Item]).decode
+
+
+def _reading(data: dict[str, Any]) -> Reading:
+    """Return what a span's data tells of: a response, a call, an agent, or something else."""
+    kind = word(data, "type")
+    if kind == "function":
+        return _called(data)
+    if kind in {"generation", "response"}:
+        return _responded(data)
+    return Reading(role="agent", name=text(data.get("name"))) if kind == "agent" else Reading()
+
+
+def _called(data: dict[str, Any]) -> Reading:
+    given = data.get("input")
+    return Reading(
+        role="tool",
+        name=text(data.get("name")) or "function",
+        arguments=UNSET if given is None else raw(given),
+        output=data.get("output"),
+    )
+
+
+def _responded(data: dict[str, Any]) -> Reading:
+    usage = usage_of(data)
+    return Reading(
+        role="llm",
+        heard=read(data.get("input"), "user"),
+        says=together(read(data.get("output"), "assistant")),
+        input_tokens=usage.prompt_tokens if usage else None,
+        output_tokens=usage.completion_tokens if usage else None,
+        model=text(data.get("model")),
+    )
+
+
+def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
+    """Decode the items of one trace into its run."""
+    if piece.data[:1] != b"[":
+        decoding(_decode_item, piece.data)
+    items = decoding(_decode_items, piece.data)
+    if not items:
+        return
+    run = run_of(items[0].trace, (item.span() for item in items if item.object == "trace.span"))
+    if run is None:
+        return
+    for root in (item for item in items if item.object == "trace"):
+        told = {"workflow": root.workflow_name, "group_id": root.group_id}
+        known = {name: value for name, value in told.items() if value is not None}
+        run.labels = {**(root.metadata or {}), **run.labels, **known}
+        run.agent = run.agent or root.workflow_name
+    yield run
+
+
+def _trace(data: bytes) -> str | None:
+    try:
+        return decoding(_decode_item, data).trace
+    except RejectError:
+        return None
+
+
+def _is_item(value: Any) -> bool:
+    return word(value, "object") in {"trace", "trace.span"} and "id" in value
+
+
+def _batch(head: Head) -> bool:
+    """Tell whether the file is one batch as the exporter sends it."""
+    data = head.first.get("data") if isinstance(head.first, dict) else None
+    return isinstance(data, list) and bool(data) and _is_item(data[0])
+
+
+def pieces(source: Source) -> Iterator[Piece]:
+    """Yield one piece per trace, wherever its items stand."""
+    found = source.elements("data") if _batch(source.head) else source.records()
+    return scattered.gathered(source, scattered.by_key(found, _trace))
+
+
+def sniff(head: Head) -> str | None:
+    """Recognise the two kinds of objects."""
+    known = _is_item(head.first) or _batch(head)
+    return "objects called trace and trace.span" if known else None
+
+
+FORMAT = Format(
+    name="agents_sdk",
+    title="OpenAI Agents SDK traces: trace and trace.span objects",
+    sniff=sniff,
+    pieces=pieces,
+    decode=decode,
+    reread=scattered.reread,
+    fills="calls, outputs, errors, tokens, messages of generations, times, agents",
+    lacks="what a response span only points to by its response_id; call ids, success, references",
+)

@@ -1,0 +1,169 @@
+"""Message lists by themselves: LangGraph, agentevals, Anthropic, OpenAI's Responses."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from pipeline.landing.chat import final_output, prompt_hash_of
+from pipeline.landing.decode import decoding
+from pipeline.landing.formats import Format
+from pipeline.landing.literal import members
+from pipeline.landing.model import Expected, References, RejectError, Run
+from pipeline.landing.spoken import calls_of, chat_of, steps_said, usage_of, word
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pipeline.landing.reader import Head, Piece, Source
+    from pipeline.landing.spoken import Heard
+
+_decode = msgspec.json.Decoder(dict[str, Any] | list[Any]).decode
+_ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
+_LANGCHAIN = {"human", "ai", "system", "tool", "function"}
+_ITEMS = {"function_call", "function_call_output", "reasoning"}
+_PARTS = {"tool_use", "tool_result"}
+_CALLING = re.compile(rb'"(tool_calls|tool_call_id|tool_use|tool_result|function_call)"')
+
+
+def _is_message(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    kind, role = word(value, "type"), word(value, "role")
+    if isinstance(value.get("kwargs"), dict) and isinstance(value.get("id"), list):
+        return True  # a serialized LangChain message
+    if kind in _LANGCHAIN and "content" in value:
+        return True
+    return kind in _ITEMS or (role in _ROLES and bool(value.keys() & {"content", "tool_calls"}))
+
+
+def _is_list(value: Any) -> bool:
+    """Tell whether a value is a list of messages; a file's head may cut the last one off."""
+    if not isinstance(value, list) or not value:
+        return False
+    whole = value[:-1] if len(value) > 1 else value
+    return all(map(_is_message, whole)) and isinstance(value[-1], dict)
+
+
+def _listed(record: dict[str, Any]) -> tuple[Any, Any]:
+    """Return a record's messages and, where it has them, the messages expected."""
+    if isinstance(record.get("output"), list):  # a response, perhaps with what was asked
+        asked = record.get("input")
+        before = [{"role": "user", "content": asked}] if isinstance(asked, str) else asked or []
+        system = record.get("instructions")
+        first = [{"role": "system", "content": system}] if isinstance(system, str) else []
+        return [*first, *(before if isinstance(before, list) else []), *record["output"]], None
+    given = next((record[n] for n in ("messages", "outputs", "values") if n in record), None)
+    inner = given.get("messages") if isinstance(given, dict) else given
+    expected = record.get("reference_outputs")
+    system = record.get("system")
+    if isinstance(system, str | list) and isinstance(inner, list):
+        inner = [{"role": "system", "content": system}, *inner]
+    return inner, expected.get("messages") if isinstance(expected, dict) else expected
+
+
+def _chat(items: Any) -> list[Heard]:
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        raise RejectError("wrong_type", "the messages are no list of objects")
+    return chat_of(items)
+
+
+def _references(expected: Any) -> References | None:
+    if expected is None:
+        return None
+    return References([[Expected(c.name, c.arguments) for c in calls_of(_chat(expected))]])
+
+
+def _model(record: dict[str, Any], items: Any) -> str | None:
+    told = [record, *items]
+    named = [one.get("model") or _in_metadata(one) for one in told if isinstance(one, dict)]
+    return next((name for name in named if isinstance(name, str)), None)
+
+
+def _in_metadata(message: dict[str, Any]) -> Any:
+    metadata = members(message, "response_metadata")
+    return metadata.get("model_name") or metadata.get("model")
+
+
+def _text(value: Any) -> str | None:
+    return str(value) if isinstance(value, str | int) and value != "" else None
+
+
+def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
+    """Decode one list of messages, or an object that holds one.
+
+    Raises:
+        RejectError: what should be messages are none.
+    """
+    value = decoding(_decode, piece.data)
+    record = value if isinstance(value, dict) else {}
+    items, expected = _listed(record) if record else (value, None)
+    chat = _chat(items)
+    steps = steps_said(chat)
+    last = next((step for step in reversed(steps) if step.kind in {"llm_call", "final"}), None)
+    spent = usage_of(record)
+    if last is not None and spent is not None and last.input_tokens is None:
+        last.input_tokens, last.output_tokens = spent.prompt_tokens, spent.completion_tokens
+    yield Run(
+        steps=steps,
+        source_id=_text(record.get("id")) or _text(record.get("thread_id")),
+        task_id=_text(record.get("task_id")),
+        model=_model(record, items),
+        prompt_hash=prompt_hash_of(chat),
+        labels=members(record, "metadata"),
+        final_output=final_output(steps),
+        references=_references(expected),
+    )
+
+
+def pieces(source: Source) -> Iterator[Piece]:
+    """Yield the file where it is one list of messages, else its records."""
+    head = source.head
+    if head.framing == "array" and not _is_message(head.first):
+        return source.elements()
+    return source.document() if head.framing == "array" else source.records()
+
+
+def _has_parts(items: list[Any]) -> bool:
+    contents = [item.get("content") for item in items if isinstance(item, dict)]
+    parts = [part for content in contents if isinstance(content, list) for part in content]
+    return any(word(part, "type") in _PARTS for part in parts)
+
+
+def _of_record(record: dict[str, Any]) -> str | None:
+    """Recognise an object by the messages it holds; chats in OpenAI's roles have their own format."""
+    if record.get("object") == "response" and isinstance(record.get("output"), list):
+        return "a response with output items"
+    items, expected = _listed(record)
+    if not _is_list(items):
+        return None
+    if expected is not None or "outputs" in record:
+        return "outputs that are messages"
+    own = _has_parts(items) or any(word(item, "type") in _LANGCHAIN | _ITEMS for item in items)
+    return "messages with tool_use, of LangChain's types, or items of responses" if own else None
+
+
+def sniff(head: Head) -> str | None:
+    """Recognise a list of messages, lists of them, or objects around them."""
+    if isinstance(head.first, dict) and head.framing != "array":
+        return _of_record(head.first)
+    if head.framing == "array" and _is_message(head.first):
+        both = head.second is None or _is_message(head.second)
+        # Words alone are a list that any tool may have written.
+        return "a list of messages with calls" if both and _CALLING.search(head.text) else None
+    if _is_list(head.first):
+        return "lists of messages"
+    return _of_record(head.first) if isinstance(head.first, dict) else None
+
+
+FORMAT = Format(
+    name="messages",
+    title="message lists: LangGraph, agentevals, Anthropic, OpenAI Responses",
+    sniff=sniff,
+    pieces=pieces,
+    decode=decode,
+    fills="calls, outputs, prompt hash; errors and tokens where told; agentevals' references",
+    lacks="success, most ids and times",
+)

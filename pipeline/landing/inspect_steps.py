@@ -1,0 +1,73 @@
+"""Inspect's messages to steps: flat calls, and results that say why they failed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET
+
+from pipeline.landing.chat import steps_of
+from pipeline.landing.messages import Id, Message, Raw, ToolCall
+
+if TYPE_CHECKING:
+    from pipeline.landing.model import Step
+
+
+class Call(msgspec.Struct):
+    """A call, with its arguments as an object."""
+
+    function: str
+    id: Id = None
+    arguments: Raw = UNSET
+
+
+class Fault(msgspec.Struct):
+    """Why a call failed."""
+
+    message: str | None = None
+    type: str | None = None
+
+
+class Turn(msgspec.Struct):
+    """One message."""
+
+    role: str
+    content: Any = None
+    tool_calls: list[Call] | None = None
+    tool_call_id: Id = None
+    function: str | None = None
+    error: Fault | None = None
+
+
+class Answer(Message):
+    """A message, with what a failed call says."""
+
+    error: Fault | None = None
+
+
+def message(turn: Turn) -> Answer:
+    """Return a turn as the message that chats share."""
+    calls = [
+        ToolCall(id=c.id, name=c.function, arguments=c.arguments) for c in turn.tool_calls or ()
+    ]
+    return Answer(
+        role=turn.role,
+        content=turn.content,
+        tool_calls=calls or None,
+        tool_call_id=turn.tool_call_id,
+        name=turn.function,
+        error=turn.error,
+    )
+
+
+def steps_of_chat(messages: list[Answer]) -> list[Step]:
+    """Return the steps; a failed call says what its result's error says."""
+    steps = steps_of(messages, lambda message: message.error is not None)
+    failed = [step for step in steps if step.is_error]
+    for message in messages:
+        step = next((s for s in failed if s.call_id == message.tool_call_id), None)
+        if message.error is not None and step is not None:
+            step.error = message.error.message or message.error.type
+            failed.remove(step)
+    return steps

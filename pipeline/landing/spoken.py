@@ -1,0 +1,158 @@
+"""Messages of any vendor's shape to steps, by way of the one shape that chats share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pipeline.landing.chat import steps_of
+from pipeline.landing.literal import members
+from pipeline.landing.messages import Message, ToolCall, Usage
+from pipeline.landing.model import RejectError
+from pipeline.landing.said import messages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pipeline.landing.model import Step
+    from pipeline.landing.said import Result, Said
+
+_ITEMS = {"message", "reasoning", "function_call", "custom_tool_call", "computer_call"}
+"""What one response of OpenAI's Responses API is made of, each an item by itself."""
+_READ_ANEW = ("cache_creation_input_tokens", "cache_read_input_tokens")
+"""Tokens read that Anthropic does not count among the input's."""
+
+
+class Heard(Message):
+    """A message, which may be a result that says whether its call failed."""
+
+    failed: bool | None = None
+
+
+def word(value: Any, name: str) -> str:
+    """Return the text an object has under `name`, or an empty one.
+
+    >>> word({"role": "user"}, "role"), word({"role": []}, "role"), word("user", "role")
+    ('user', '', '')
+    """
+    found = value.get(name) if isinstance(value, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def read(value: Any, role: str | None) -> list[Said]:
+    """Return the messages of a value.
+
+    Raises:
+        RejectError: what should be a text (an id, a type) is a list or an object.
+    """
+    try:
+        return messages(value, role)
+    except TypeError as error:
+        raise RejectError("wrong_type", f"no messages that can be read: {error}") from error
+
+
+def usage_of(value: dict[str, Any]) -> Usage | None:
+    """Return the tokens of one response, in LangChain's, Anthropic's or OpenAI's words.
+
+    >>> usage_of({"usage": {"input_tokens": 3, "cache_read_input_tokens": 4, "output_tokens": 2}})
+    Usage(prompt_tokens=7, completion_tokens=2)
+    """
+    names = ("usage_metadata", "usage")
+    told = next((found for name in names if (found := members(value, name))), {})
+    read = [told.get(name) for name in ("input_tokens", "prompt_tokens", *_READ_ANEW)]
+    written = [told.get(name) for name in ("output_tokens", "completion_tokens")]
+    return Usage(_sum(read), _sum(written)) if told else None
+
+
+def _sum(values: list[Any]) -> int | None:
+    told = [value for value in values if isinstance(value, int)]
+    return sum(told) if told else None
+
+
+def _answers(said: Said, *, silence: bool | None) -> Iterator[Heard]:
+    for result in said.results:
+        yield _answer(result, silence)
+
+
+def _answer(result: Result, silence: bool | None) -> Heard:
+    failed = silence if result.failed is None else result.failed
+    return Heard(
+        role="tool",
+        content=result.output,
+        tool_call_id=result.id,
+        name=result.name,
+        failed=failed,
+    )
+
+
+def _silence(item: dict[str, Any]) -> bool | None:
+    """Tell what a result that says nothing of failure means: in Anthropic's words, none."""
+    parts = item.get("content")
+    listed = parts if isinstance(parts, list) else []
+    anthropic = any(word(part, "type") == "tool_result" for part in listed)
+    return False if anthropic else None
+
+
+def _plain(item: dict[str, Any]) -> dict[str, Any]:
+    """Return an item of a response in words that every chat has."""
+    kind = word(item, "type")
+    if kind.endswith("_call_output"):
+        output = item.get("output")
+        return {"role": "tool", "content": output, "tool_call_id": item.get("call_id")}
+    if kind == "custom_tool_call":
+        return {**item, "type": "function_call", "arguments": item.get("input")}
+    return item
+
+
+def _heard(item: dict[str, Any]) -> Iterator[Heard]:
+    for said in read([_plain(item)], None):
+        yield from _answers(said, silence=_silence(item))
+        calls = [
+            ToolCall(id=call.id, name=call.name, arguments=call.arguments) for call in said.calls
+        ]
+        if said.role != "tool" and (said.text is not None or calls or not said.results):
+            role = said.role or ("assistant" if calls else "user")
+            yield Heard(
+                role=role,
+                content=said.text,
+                tool_calls=calls or None,
+                usage=usage_of(item) if role == "assistant" else None,
+                timestamp=item.get("timestamp") or item.get("created_at"),
+            )
+
+
+def _joined(first: Heard, second: Heard) -> Heard:
+    texts = [text for text in (first.content, second.content) if text is not None]
+    first.content = "\n".join(texts) if texts else None
+    first.tool_calls = [*(first.tool_calls or ()), *(second.tool_calls or ())] or None
+    first.usage = first.usage or second.usage
+    return first
+
+
+def chat_of(items: list[dict[str, Any]]) -> list[Heard]:
+    """Return items as messages; items of one response, which follow each other, are one message."""
+    chat: list[Heard] = []
+    open_response = False
+    for item in items:
+        part = word(item, "type") in _ITEMS
+        for message in _heard(item):
+            if part and open_response and message.role == chat[-1].role == "assistant":
+                _joined(chat[-1], message)
+            else:
+                chat.append(message)
+            open_response = part
+    return chat
+
+
+def steps_said(chat: list[Heard]) -> list[Step]:
+    """Return the steps of such messages."""
+    return steps_of(chat, lambda message: message.failed)
+
+
+def calls_of(chat: list[Heard]) -> list[ToolCall]:
+    """Return the calls made, in order.
+
+    >>> call = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
+    >>> [(call.name, call.id) for call in calls_of(chat_of([call]))]
+    [('f', 'c1')]
+    """
+    return [call for message in chat for call in message.tool_calls or ()]

@@ -1,0 +1,62 @@
+"""OpenAI Agents SDK traces land: one run per trace, wherever its items stand."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pipeline.landing.chunks import Recognised, cut
+from pipeline.landing.formats.agents_sdk import FORMAT
+from pipeline.landing.model import RejectError
+from pipeline.landing.reader import Source
+from tests.reading import SAMPLES, args, calls, claimed, decode, kinds, read
+
+SAMPLE = SAMPLES / "agents_sdk/traces.jsonl"
+
+
+def test_no_real_file_of_another_format_is_claimed(real_data):
+    assert claimed("agents_sdk", real_data("atif").parent) == set()
+
+
+def test_the_sample_teaches_the_format():
+    run, other = read("agents_sdk", SAMPLE).runs
+    assert kinds(run) == ["message", "message", *["llm_call", "tool_call"] * 2, "final"]
+    assert [(c.call_id, args(c), c.output, c.is_error, c.error) for c in calls(run)] == [
+        ("c1", '{"city":"Oslo"}', None, True, "Error running tool"),
+        ("c2", '{"city":"Oslo"}', "Fjord Inn", False, None),
+    ]
+    assert [step.input_tokens for step in run.steps if step.input_tokens] == [60, 70, 80]
+    assert (run.run_id, run.agent, run.model) == ("trace_7d20", "desk", "aurora-mini")
+    assert run.labels == {"tier": "gold", "workflow": "Trip desk", "group_id": "g1"}
+    assert (run.final_output, run.trace) == ("Fjord Inn.", True)
+    assert (other.run_id, [c.tool_name for c in calls(other)]) == ("trace_8e31", ["find_train"])
+
+
+def test_a_batch_is_read_as_its_lines_are(tmp_path):
+    items = [json.loads(line) for line in SAMPLE.read_text().splitlines()]
+    path = tmp_path / "batch.json"
+    path.write_text(json.dumps({"data": items}))
+    lines, batch = (read("agents_sdk", file).runs for file in (SAMPLE, path))
+    assert [(run.run_id, kinds(run)) for run in batch] == [(r.run_id, kinds(r)) for r in lines]
+
+
+def test_scattered_items_are_read_again_from_their_places():
+    source = Source(SAMPLE, SAMPLE.name)
+    (chunk,) = cut([Recognised(source, "agents_sdk", "")], "")
+    again = [piece.data for part in chunk.slices for piece, _ in part.pieces()]
+    assert again == [piece.data for piece in FORMAT.pieces(source)]
+
+
+def test_a_trace_without_spans_is_no_run():
+    assert decode("agents_sdk", [{"object": "trace", "id": "trace_1"}]).runs == []
+
+
+def test_a_span_of_an_unknown_kind_tells_nothing():
+    span = {"object": "trace.span", "id": "s1", "trace_id": "t1", "span_data": {"type": []}}
+    assert decode("agents_sdk", [span]).runs == decode("agents_sdk", []).runs == []
+
+
+def test_a_damaged_item_is_refused():
+    with pytest.raises(RejectError, match="missing_field"):
+        decode("agents_sdk", {"object": "trace.span"})

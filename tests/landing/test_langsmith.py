@@ -1,0 +1,194 @@
+"""LangSmith runs land: LangChain's objects, tokens summed upwards, JSONL, arrays and Parquet."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+from reading import SAMPLES, args, calls, claimed, kinds, read, sniff
+from tracing import bodies, lines
+
+from pipeline.landing.land import land
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pipeline.landing.model import Run
+
+
+def _told(number: int, kind: str, name: str = "x", **more: Any) -> dict[str, Any]:
+    return {
+        "id": f"r{number}",
+        "trace_id": "r1",
+        "parent_run_id": None if number == 1 else "r1",
+        "run_type": kind,
+        "name": name,
+        "start_time": f"2026-01-01T08:00:{number:02}",
+        "end_time": f"2026-01-01T08:00:{number:02}.500000",
+        "status": "success",
+        "error": None,
+        **more,
+    }
+
+
+def _run(tmp_path: Path, *told: dict[str, Any]) -> Run:
+    return read("langsmith", lines(tmp_path / "r.jsonl", *told)).run
+
+
+def _object(kind: str, **kwargs: Any) -> dict[str, Any]:
+    return {"lc": 1, "type": "constructor", "id": ["langchain", "schema", kind], "kwargs": kwargs}
+
+
+def _generated(message: dict[str, Any]) -> dict[str, Any]:
+    return {"generations": [[{"text": "", "message": message}]]}
+
+
+ASKED = _object("AIMessage", content="", tool_calls=[{"id": "c", "name": "f", "args": {"x": 1}}])
+HEARD = {
+    "messages": [[_object("SystemMessage", content="S"), _object("HumanMessage", content="U")]]
+}
+
+
+def test_langchains_objects(tmp_path: Path) -> None:
+    output = _object("ToolMessage", content="r", tool_call_id="c", status="success")
+    run = _run(
+        tmp_path,
+        _told(4, "llm", inputs=HEARD, outputs=_generated(_object("AIMessage", content="Done"))),
+        _told(3, "tool", "f", inputs={"input": "{'x': 1}"}, outputs={"output": output}),
+        _told(2, "llm", inputs=HEARD, outputs=_generated(ASKED)),
+        _told(1, "chain", "desk"),
+    )
+    assert [(s.kind, s.content) for s in run.steps] == [
+        ("message", "S"),
+        ("message", "U"),
+        ("llm_call", None),
+        ("tool_call", None),
+        ("final", "Done"),
+    ]
+    (call,) = calls(run)
+    assert (args(call), call.output, call.call_id, call.is_error) == ('{"x":1}', "r", "c", False)
+    assert (run.run_id, run.agent) == ("r1", "desk")
+
+
+def test_openais_objects(tmp_path: Path) -> None:
+    asked = {"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": "{}"}}]}  # fmt: skip
+    outputs = {
+        "choices": [{"message": asked}],
+        "usage": {"prompt_tokens": 7, "completion_tokens": 2},
+    }
+    run = _run(tmp_path, _told(1, "llm", inputs={"messages": [{"role": "user", "content": "U"}]}, outputs=outputs))  # fmt: skip
+    assert kinds(run) == ["message", "llm_call", "tool_call"]
+    assert (run.steps[1].input_tokens, run.steps[1].output_tokens) == (7, 2)
+
+
+def test_a_chains_tokens_are_the_sum_of_its_models(tmp_path: Path) -> None:
+    tokens = {"prompt_tokens": 7, "completion_tokens": 2, "total_cost": 0.1}
+    run = _run(tmp_path, _told(1, "chain", **tokens), _told(2, "llm", **tokens))
+    assert [(s.input_tokens, s.output_tokens, s.cost_usd) for s in run.steps] == [(7, 2, 0.1)]
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        {"usage_metadata": {"input_tokens": 7, "output_tokens": 2}},
+        {"llm_output": {"token_usage": {"prompt_tokens": 7, "completion_tokens": 2}}},
+        _generated(_object("AIMessage", usage_metadata={"input_tokens": 7, "output_tokens": 2})),
+    ],
+)
+def test_tokens_told_in_the_outputs(tmp_path: Path, outputs: dict[str, Any]) -> None:
+    (step,) = _run(tmp_path, _told(1, "llm", outputs=outputs)).steps
+    assert (step.input_tokens, step.output_tokens) == (7, 2)
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ({"error": "ValueError()", "status": "error"}, (True, "ValueError()")),
+        (
+            {"outputs": {"output": _object("ToolMessage", content="no", status="error")}},
+            (True, None),
+        ),
+        ({"outputs": {"output": "no"}}, (False, None)),
+    ],
+)
+def test_errors(tmp_path: Path, told: dict[str, Any], expected: tuple[bool, str | None]) -> None:
+    run = _run(tmp_path, _told(1, "chain"), _told(2, "tool", "f", **told))
+    assert [(call.is_error, call.error) for call in calls(run)] == [expected]
+    assert run.status == "ok"
+
+
+def test_how_the_root_ended_is_how_the_run_ended(tmp_path: Path) -> None:
+    model = _told(2, "llm")
+    assert _run(tmp_path, _told(1, "chain", error="x"), model).status == "error"
+    assert _run(tmp_path, _told(1, "chain", status="pending"), model).status == "incomplete"
+
+
+def test_what_the_root_says_of_the_run(tmp_path: Path) -> None:
+    metadata = {"tier": "gold", "ls_model_name": "m", "revision_id": "v1", "thread_id": "t"}
+    root = _told(
+        1,
+        "chain",
+        "desk",
+        reference_example_id="e1",
+        session_id="p1",
+        session_name="flights",
+        extra=json.dumps({"metadata": metadata}),
+        feedback_stats={"good": {"n": 2, "avg": 0.5}},
+        outputs={
+            "messages": [_object("HumanMessage", content="U"), _object("AIMessage", content="A")]
+        },
+    )
+    run = _run(tmp_path, root, _told(2, "llm", extra={"invocation_params": {"model": "m"}}))
+    assert (run.task_id, run.suite, run.agent_version, run.model) == ("e1", "flights", "v1", "m")
+    assert run.labels == {"tier": "gold", "score.good": 0.5, "project_id": "p1", "thread_id": "t"}
+    assert run.final_output == "A"  # no model said it, but the root tells
+    assert (run.started_at, run.ended_at) == (root["start_time"], root["end_time"])
+
+
+def test_traces_mixed_in_one_file(tmp_path: Path) -> None:
+    told = [_told(2, "tool", "f"), {**_told(5, "tool", "g"), "trace_id": "r5"}, _told(1, "chain")]
+    path = tmp_path / "runs.json"
+    path.write_text(json.dumps(told, indent=1))
+    assert [run.run_id for run in read("langsmith", path).runs] == ["r1", "r5"]
+    bodies("langsmith", path)
+
+
+def test_a_broken_line_is_refused(tmp_path: Path) -> None:
+    path = lines(tmp_path / "r.jsonl", _told(1, "tool"), '{"id": 1, "run_type": "tool"}')
+    report = land([path], tmp_path / "lake")
+    assert (report.runs, dict(report.rejects)) == (1, {"wrong_type": 1})
+
+
+def test_bulk_parquet_with_json_texts(tmp_path: Path) -> None:
+    told = [
+        _told(1, "chain", "desk"),
+        _told(2, "tool", "f", inputs=json.dumps({"x": 1}), outputs=json.dumps({"output": "r"})),
+    ]
+    pl.DataFrame(told, infer_schema_length=None).write_parquet(tmp_path / "r.parquet")
+    run = read("langsmith", tmp_path / "r.parquet").run
+    assert [(args(call), call.output) for call in calls(run)] == [('{"x":1}', "r")]
+    bodies("langsmith", tmp_path / "r.parquet")
+
+
+def test_claims_no_real_file(real_data: Callable[[str], Path]) -> None:
+    assert claimed("langsmith", real_data("")) == set()
+
+
+def test_sniff() -> None:
+    assert sniff("langsmith", _told(1, "chain"))
+    assert not sniff("langsmith", {"id": "x", "run_type": "y"})
+
+
+def test_sample() -> None:
+    """A booking that failed and its retry, newest first."""
+    run = read("langsmith", SAMPLES / "langsmith" / "flight_runs.jsonl").run
+    assert [(c.tool_name, args(c), c.is_error, c.call_id) for c in calls(run)] == [
+        ("find_flight", '{"number":"KL1"}', False, "t1"),
+        ("rebook", '{"day":"Monday","number":"KL1"}', True, "t2"),
+        ("rebook", '{"day":"Monday","number":"KL1"}', False, "t3"),
+    ]
+    assert sum(step.input_tokens or 0 for step in run.steps) == 100 + 120 + 135 + 140
+    assert run.final_output == "Moved to Monday, 10:05."

@@ -1,0 +1,130 @@
+"""Message lists land, whichever vendor's or framework's shape they have."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pipeline.landing import formats
+from pipeline.landing.model import RejectError
+from tests.reading import SAMPLES, args, calls, claimed, decode, expectation, kinds, read, sniff
+
+ASKED = {"role": "user", "content": "Hi"}
+CALL = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": '{"a": 1.0}'}
+
+
+def test_no_real_file_of_another_format_is_claimed(real_data):
+    assert claimed("messages", real_data("atif").parent) == set()
+
+
+def test_chats_in_openai_roles_are_left_to_their_own_format():
+    record = {"messages": [ASKED, {"role": "assistant", "content": "Hello"}]}
+    assert sniff("messages", record) is None
+    assert sniff("openai_chat", record)
+
+
+def test_the_sample_records_show_three_vendors():
+    anthropic, agentevals, nothing, response = read(
+        "messages", SAMPLES / "messages/records.jsonl"
+    ).runs
+    assert kinds(anthropic) == [
+        *("message", "message", "llm_call", "tool_call", "tool_call", "final"),
+    ]
+    assert [(c.call_id, c.output, c.is_error) for c in calls(anthropic)] == [
+        ("t1", "no such city", True),
+        ("t2", "Fjord Inn", False),
+    ]
+    # 20 new and 80 cached tokens were read.
+    assert (anthropic.steps[2].input_tokens, anthropic.steps[2].output_tokens) == (100, 30)
+    assert (anthropic.model, anthropic.final_output) == ("aurora-large", "Fjord Inn is free.")
+    assert expectation(agentevals) == [[("find_hotel", '{"city":"Oslo"}', None)]]
+    assert [(args(c), c.output) for c in calls(agentevals)] == [('{"city":"Oslo"}', "Fjord Inn")]
+    assert expectation(nothing) == [[]]
+    assert kinds(response) == ["message", "message", "llm_call", "tool_call", "tool_call"]
+    assert {step.response_index for step in response.steps[2:]} == {0}
+    assert (response.steps[2].content, response.steps[2].input_tokens) == ("I look.", 50)
+
+
+def test_a_file_that_is_one_list_is_one_run():
+    run = read("messages", SAMPLES / "messages/langgraph.json").run
+    assert kinds(run) == ["message", *["llm_call", "tool_call"] * 2, "final"]
+    assert [(c.output, c.is_error) for c in calls(run)] == [
+        ("Error: busy", True),
+        ("Fjord Inn", False),
+    ]
+    assert (run.steps[1].input_tokens, run.model, run.references) == (40, "aurora-mini", None)
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_lists_of_lists_are_many_runs(tmp_path, indent):
+    chats = [[ASKED, CALL], [ASKED, {"type": "ai", "content": "Hello"}]]
+    path = tmp_path / "chats.json"
+    path.write_text(json.dumps(chats, indent=indent))
+    assert [kinds(run) for run in read("messages", path).runs] == [
+        ["message", "llm_call", "tool_call"],
+        ["message", "final"],
+    ]
+
+
+def test_items_of_one_response_are_one_response():
+    other = {**CALL, "call_id": "c2"}
+    results = [
+        {"type": "function_call_output", "call_id": name, "output": name} for name in ("c2", "c1")
+    ]
+    run = decode("messages", [ASKED, CALL, other, *results, CALL]).run
+    assert [step.response_index for step in run.steps] == [None, 0, 0, 0, 1, 1]
+    assert [call.output for call in calls(run)] == ["c1", "c2", None]
+    assert args(calls(run)[0]) == '{"a":1.0}'
+
+
+def test_a_state_of_langgraph_holds_messages():
+    state = {"values": {"messages": [{"type": "ai", "content": "Hello"}]}, "next": []}
+    assert sniff("messages", state)
+    assert decode("messages", state).run.final_output == "Hello"
+
+
+def test_a_custom_call_is_free_text():
+    call = {"type": "custom_tool_call", "call_id": "c1", "name": "f", "input": "ls -l"}
+    output = {"type": "custom_tool_call_output", "call_id": "c1", "output": "a.txt"}
+    (made,) = calls(decode("messages", [call, output]).run)
+    assert (args(made), made.output) == ("ls -l", "a.txt")
+
+
+def test_a_serialized_langchain_message_is_read():
+    path = ["langchain", "schema", "messages", "AIMessage"]
+    tool = {"name": "f", "args": {"a": 1}, "id": "c1"}
+    message = {"lc": 1, "id": path, "kwargs": {"content": "", "tool_calls": [tool]}}
+    assert sniff("messages", {"messages": [message, {"type": "tool", "content": "x"}]})
+    (call,) = calls(decode("messages", {"messages": [message]}).run)
+    assert (call.tool_name, args(call)) == ("f", '{"a":1}')
+
+
+def test_a_result_without_a_call_is_kept():
+    run = decode("messages", [{"type": "tool", "content": "lost", "tool_call_id": "c9"}]).run
+    assert [(s.kind, s.content, s.labels) for s in run.steps] == [
+        ("message", "lost", {"orphan_result": True})
+    ]
+
+
+@pytest.mark.parametrize("record", [{"messages": "Hi"}, ["Hi"], {"no": "messages"}])
+def test_what_is_no_list_of_messages_is_refused(record):
+    with pytest.raises(RejectError, match="wrong_type"):
+        decode("messages", record)
+
+
+@pytest.mark.parametrize("odd", [[], {}, 3])
+def test_odd_types_are_refused_or_read_but_never_break(odd):
+    assert sniff("messages", {"messages": [{"type": odd, "role": odd, "content": "x"}]}) is None
+    block = {"type": "tool_use", "id": odd, "name": "f", "input": {}}
+    messages = [{"role": "assistant", "content": [block]}]
+    if odd == 3:
+        assert calls(decode("messages", messages).run)[0].call_id == "3"
+    else:
+        with pytest.raises(RejectError, match="wrong_type"):
+            decode("messages", messages)
+
+
+def test_it_is_tried_after_the_formats_that_are_more_particular():
+    names = formats.names()
+    assert names.index("messages") > max(map(names.index, ("recorder", "openai_chat", "atif")))

@@ -1,0 +1,116 @@
+"""Bare spans land: attributes alone, and spans as the OpenTelemetry SDK prints them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from reading import SAMPLES, args, calls, claimed, decode, kinds, read, sniff
+from tracing import bodies, lines
+
+from pipeline.landing.model import RejectError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+CHAT = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+TOOL = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "f"}
+
+
+def _printed(
+    span_id: int, at: int, attributes: dict[str, Any], trace: str = "0xabc", **more: Any
+) -> dict[str, Any]:
+    return {
+        "name": "x",
+        "context": {"trace_id": trace, "span_id": f"0x{span_id:016x}"},
+        "parent_id": None,
+        "start_time": f"2026-01-01T08:00:0{at}.000000Z",
+        "end_time": f"2026-01-01T08:00:0{at}.250000Z",
+        "status": {"status_code": "UNSET"},
+        "attributes": attributes,
+        "resource": {"attributes": {"service.name": "desk"}},
+        **more,
+    }
+
+
+def test_attributes_alone_are_a_run_of_one_span() -> None:
+    run = decode("span_attributes", {**CHAT, "gen_ai.completion": '{"text": "Hi"}'}).run
+    assert (run.run_id, kinds(run), run.final_output, run.model) == (None, ["final"], "Hi", "m")
+    assert run.started_at is None
+
+
+def test_attributes_of_one_session_are_one_run(tmp_path: Path) -> None:
+    records = [{**CHAT, "session.id": "s"}, {**TOOL, "session.id": "s"}, CHAT]
+    found = read("span_attributes", lines(tmp_path / "a.jsonl", *records))
+    assert [kinds(run) for run in found.runs] == [["final"], ["llm_call", "tool_call"]]
+
+
+def test_printed_spans_are_grouped_by_trace(tmp_path: Path) -> None:
+    spans = [
+        _printed(2, 2, TOOL, status={"status_code": "ERROR", "description": "no"}),
+        _printed(3, 1, CHAT, trace="0xdef"),
+        _printed(1, 1, CHAT),
+    ]
+    path = tmp_path / "spans.json"
+    path.write_text(json.dumps(spans, indent=4))
+    first, second = read("span_attributes", path).runs
+    assert (first.run_id, kinds(first), first.agent) == ("abc", ["llm_call", "tool_call"], "desk")
+    assert [(c.is_error, c.error, c.duration_ms) for c in calls(first)] == [(True, "no", 250.0)]
+    assert (second.run_id, kinds(second)) == ("def", ["final"])
+    bodies("span_attributes", path)
+
+
+@pytest.mark.parametrize(
+    "status", [{"code": 2}, {"code": "STATUS_CODE_ERROR"}, {"status_code": "StatusCode.ERROR"}, "ERROR"]
+)  # fmt: skip
+def test_every_spelling_of_an_error(status: Any) -> None:
+    run = decode("span_attributes", _printed(1, 1, TOOL, status=status)).run
+    assert [call.is_error for call in calls(run)] == [True]
+
+
+def test_what_tells_of_no_agent_is_refused() -> None:
+    with pytest.raises(RejectError, match="missing_field"):
+        decode("span_attributes", {"http.method": "GET"})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "openinference_client_span_tool_calls.json",
+        "otel_genai_deprecated_client_span_tool_calls.json",
+    ],
+)
+def test_real_attributes(
+    real_data: Callable[[str], Path], expected_figures: dict[str, Any], name: str
+) -> None:
+    run = read("span_attributes", real_data(f"otel_span_attrs/{name}")).run
+    figures = expected_figures[f"otel_span_attrs/{name}"]
+    # The call in the history was another response's: this span made none.
+    assert len(calls(run)) == figures["tool_calls"] == 0
+    assert kinds(run) == ["message", "final"]
+    assert run.final_output == "The weather in Paris is currently rainy with a temperature of 57°F."
+    # The figures leave out the tokens of OpenInference's names; the file says 97 and 52 in both.
+    assert (run.steps[-1].input_tokens, run.steps[-1].output_tokens) == (97, 52)
+    assert figures.get("tokens_in", 97) == 97
+    assert figures.get("tokens_out", 52) == 52
+
+
+def test_claims_its_own_files_only(real_data: Callable[[str], Path]) -> None:
+    found = {name.split("/")[0] for name in claimed("span_attributes", real_data(""))}
+    assert found == {"otel_span_attrs"}
+
+
+def test_sniff() -> None:
+    assert sniff("span_attributes", CHAT)
+    assert sniff("span_attributes", _printed(1, 1, {}))
+    assert not sniff("span_attributes", {"name": "x", "attributes": {"color": "red"}})
+
+
+def test_sample() -> None:
+    """A response alone, a call alone that failed, and a trace as the SDK prints it."""
+    asked, failed, whole = read("span_attributes", SAMPLES / "span_attributes" / "gates.jsonl").runs
+    assert [(args(call), call.is_error) for call in calls(asked)] == [('{"flight":"KL1"}', None)]
+    assert [(args(call), call.is_error) for call in calls(failed)] == [('{"flight":"KL1"}', True)]
+    assert (whole.agent, kinds(whole)) == ("gates", ["llm_call", "tool_call"])

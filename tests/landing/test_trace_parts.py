@@ -1,0 +1,184 @@
+"""Parts of one trace that land apart are one run: across files, landings, and re-exports."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+from making import runs_of, scores_of, steps_of
+from tracing import TRACE, agent, asks, chat, lines, request, result, span, tool, user
+
+from pipeline.lake import Lake
+from pipeline.landing.land import land
+from pipeline.scoring import score
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from pipeline.landing.land import LandReport
+
+USAGE = {"gen_ai__usage__input_tokens": 30, "gen_ai__usage__output_tokens": 3}
+STEPS = (
+    "kind", "actor", "turn_index", "response_index", "parent_step", "tool_name", "tool_args",
+    "args_status", "call_id", "call_key", "output", "is_error", "content", "input_tokens",
+    "output_tokens", "started_at", "duration_ms",
+)  # fmt: skip
+RUNS = ("run_id", "agent", "model", "status", "final_output", "started_at", "ended_at", "n_rows")
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    return tmp_path / "lake"
+
+
+def land_parts(lake: Path, *parts: Sequence[dict[str, Any]]) -> LandReport:
+    """Land each part as a file of its own, one landing after the other."""
+    report = None
+    for number, part in enumerate(parts):
+        name = f"{number}-{abs(hash(json.dumps(part)))}.jsonl"
+        report = land([lines(lake.parent / name, request(*part))], lake, workers=1)
+    assert report is not None
+    return report
+
+
+def told(lake: Path) -> tuple[list[Any], list[Any]]:
+    return runs_of(lake).select(RUNS).rows(), steps_of(lake).select(STEPS).rows()
+
+
+WHOLE = [
+    chat(1, [asks("f", "1", x=1)], [user("Go")], parent="00000000000000aa", **USAGE),
+    tool("f", 3, {"x": 1}, parent="00000000000000aa", gen_ai__tool__call__result="r"),
+    chat(5, "And?", [user("Go"), result("r", "1")], parent="00000000000000aa", **USAGE),
+    chat(7, [asks("g", "2")], [user("Go"), user("On")], parent="00000000000000aa", **USAGE),
+    tool("g", 9, {}, parent="00000000000000aa", failed=True, gen_ai__tool__call__result="no"),
+    chat(11, "Done", [user("Go"), user("On")], parent="00000000000000aa", **USAGE),
+    agent("desk", 0, id="00000000000000aa", gen_ai__usage__input_tokens=120),
+]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("cut", range(1, len(WHOLE)))
+def test_two_landings_are_as_good_as_one(tmp_path: Path, cut: int, *, turned: bool) -> None:
+    land_parts(tmp_path / "whole", WHOLE)
+    parts = [WHOLE[:cut], WHOLE[cut:]]
+    land_parts(tmp_path / "apart", *(parts[::-1] if turned else parts))
+    assert told(tmp_path / "apart") == told(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_many_parts_in_any_order(tmp_path: Path, seed: int) -> None:
+    land_parts(tmp_path / "whole", WHOLE)
+    spans = Random(seed).sample(WHOLE, len(WHOLE))  # noqa: S311
+    land_parts(tmp_path / "apart", spans[:2], spans[2:4], spans[4:5], spans[5:])
+    assert told(tmp_path / "apart") == told(tmp_path / "whole")
+
+
+def test_files_of_one_landing(tmp_path: Path, lake: Path) -> None:
+    files = [
+        lines(tmp_path / f"{name}.jsonl", request(*part))
+        for name, part in (("a", WHOLE[:3]), ("b", WHOLE[3:]))
+    ]
+    report = land(files, lake)
+    land_parts(tmp_path / "whole", WHOLE)
+    assert told(lake) == told(tmp_path / "whole")
+    assert report.unresolved == []
+
+
+def test_the_manifest_says_what_was_replaced(lake: Path) -> None:
+    land_parts(lake, WHOLE[:3])
+    (old,) = [batch.name for batch in Lake.open(lake).batches()]
+    report = land_parts(lake, WHOLE[3:])
+    (new,) = [batch for batch in Lake.open(lake).batches() if batch.name != old]
+    assert new.manifest["replaces"] == [[old, 0]]
+    assert (report.runs, report.replaced, report.duplicates) == (1, 1, 0)
+
+
+def test_landing_a_part_again_changes_nothing(lake: Path) -> None:
+    land_parts(lake, WHOLE[:3], WHOLE[3:])
+    before = told(lake)
+    assert land_parts(lake, WHOLE[:3]).already == 1
+    again = land_parts(lake, [*WHOLE[:3], span("GET /", 3)])  # the same steps, other bytes
+    assert (again.runs, again.duplicates) == (0, 1)
+    assert told(lake) == before
+
+
+def test_a_whole_re_export_replaces_its_parts(tmp_path: Path, lake: Path) -> None:
+    land_parts(lake, WHOLE[:4], WHOLE[4:5], WHOLE)
+    land_parts(tmp_path / "whole", WHOLE)
+    assert told(lake) == told(tmp_path / "whole")
+
+
+def test_a_finished_span_beats_its_unfinished_log(tmp_path: Path) -> None:
+    finished = tool("f", 3, id="00000000000000bb", gen_ai__tool__call__result="r")
+    open_ = tool("f", 3, id="00000000000000bb", lasts=None)
+    for name, order in (("a", [finished, open_]), ("b", [open_, finished])):
+        land_parts(tmp_path / name, [order[0], chat(1)], [order[1], chat(5)])
+        steps = steps_of(tmp_path / name).filter(kind="tool_call")
+        assert steps.select("output", "duration_ms").rows() == [("r", 1000.0)]
+
+
+def test_a_span_around_a_response_that_landed_before_it_counts_no_tokens(lake: Path) -> None:
+    """Children end first: the framework's span follows the client's in a later file."""
+    inner = chat(1, "Hi", id="00000000000000cc", parent="00000000000000bb", **USAGE)
+    middle = chat(1, "Hi", id="00000000000000bb", parent="00000000000000aa", **USAGE)
+    outer = chat(1, "Hi", [user("Go")], id="00000000000000aa", **USAGE)
+    land_parts(lake, [inner], [outer], [middle])
+    steps = steps_of(lake)
+    assert steps["input_tokens"].sum() == 30
+    assert steps["kind"].to_list() == ["message", "final"]
+
+
+def test_calls_of_responses_give_way_to_the_spans_of_the_tools(lake: Path) -> None:
+    land_parts(lake, [chat(1, [asks("f", "1", x=1), asks("g", "2")])])
+    assert steps_of(lake)["tool_name"].drop_nulls().to_list() == ["f", "g"]
+    land_parts(lake, [tool("f", 3, gen_ai__tool__call__id="1")])
+    steps = steps_of(lake)
+    calls = steps.filter(kind="tool_call").select("tool_name", "tool_args", "response_index")
+    assert calls.rows() == [("f", '{"x":1}', 0)]
+    assert json.loads(steps["labels"][0])["not_run"] == [{"name": "g", "id": "2", "args": {}}]
+    land_parts(lake, [tool("g", 4)])
+    assert steps_of(lake).filter(kind="tool_call")["response_index"].to_list() == [0, 0]
+    assert "not_run" not in json.loads(steps_of(lake)["labels"][0])
+
+
+def test_an_agents_own_answer_gives_way_to_its_models(lake: Path) -> None:
+    said = [{"role": "assistant", "parts": [{"type": "text", "content": "Done"}]}]
+    root = agent("a", 0, id="00000000000000aa", gen_ai__output__messages=said, **USAGE)
+    land_parts(lake, [root], [chat(1, "Done", parent="00000000000000aa", **USAGE)])
+    assert steps_of(lake)["input_tokens"].to_list() == [30]
+
+
+def test_parts_under_other_labels_stay_apart(tmp_path: Path, lake: Path) -> None:
+    land([lines(tmp_path / "a.jsonl", request(*WHOLE[:3]))], lake)
+    land([lines(tmp_path / "b.jsonl", request(*WHOLE[3:]))], lake, labels={"arm": "b"})
+    assert runs_of(lake)["run_id"].to_list() == [TRACE, TRACE]
+
+
+def test_other_runs_of_the_batch_are_untouched(lake: Path) -> None:
+    others = [tool("h", 1, trace=f"{at:032x}") for at in (1, 2)]
+    land_parts(lake, [others[0], *WHOLE[:3]], [*WHOLE[3:], others[1]])
+    assert runs_of(lake)["n_rows"].to_list() == [1, 1, 8]
+    assert steps_of(lake).filter(pl.col("tool_name") == "h").height == 2
+    score(lake)
+    assert scores_of(lake)["n_calls"].to_list() == [1, 1, 2]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_real_trace_in_parts(tmp_path: Path, real_data: Callable[[str], Path], seed: int) -> None:
+    """A server's, an agent's and a model's spans, in the order in which they ended."""
+    document = json.loads(real_data("otel_otlp_json/tempo_export_with_batches.json").read_text())
+    spans = [
+        one
+        for batch in document["batches"]
+        for scope in batch["instrumentationLibrarySpans"]
+        for one in scope["spans"]
+    ]
+    spans.sort(key=lambda one: one["endTimeUnixNano"])
+    land_parts(tmp_path / "whole", spans)
+    first, second = sorted(Random(seed).sample(range(1, len(spans)), 2))  # noqa: S311
+    land_parts(tmp_path / "apart", spans[:first], spans[first:second], spans[second:])
+    assert told(tmp_path / "apart") == told(tmp_path / "whole")
