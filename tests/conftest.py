@@ -25,9 +25,7 @@ settings.register_profile(
 settings.register_profile(
     "soak", max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck)
 )
-settings.load_profile(
-    os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev")
-)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
 
 
 def _real(relative: str) -> Path:

@@ -23,5 +23,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 def test_importing_the_package_loads_no_engine() -> None:
     program = "import pipeline, sys; print({'polars', 'duckdb', 'pyarrow'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
     assert done.stdout.strip() == "set()"

@@ -602,12 +602,18 @@ def test_recovery_quality(
 
 def test_efficiency(value: Callable[[str], Any]) -> None:
     assert [value(f"length_efficiency({of})") for of in ("3, 6", "3, 3", "9, 3")] == [0.5, 1, 1]
-    assert [value(f"length_efficiency({of})") for of in ("NULL, 3", "3, 0", "3, NULL")] == [None] * 3
+    assert [value(f"length_efficiency({of})") for of in ("NULL, 3", "3, 0", "3, NULL")] == [
+        None
+    ] * 3
     # 2 000 tokens for one useful call of two; 250 for each of eight; errors not known
     assert [value(f"token_efficiency({of})") for of in ("2000, 2, 1", "2000, 8, 0", "2000, 1, NULL")] == [
         1 / 4, 1, 1 / 4
     ]  # fmt: skip
-    assert [value(f"token_efficiency({of})") for of in ("9, 2, 2", "0, 2, 2", "0, 1, 0")] == [0, 0, 1]
+    assert [value(f"token_efficiency({of})") for of in ("9, 2, 2", "0, 2, 2", "0, 1, 0")] == [
+        0,
+        0,
+        1,
+    ]
     assert [value(f"token_efficiency({of})") for of in ("NULL, 1, 0", "9, 0, 0")] == [None] * 2
     assert value("token_efficiency_log(2000, 2, 1)") == 1 / log(2001)
     assert [value(f"token_efficiency_log({of})") for of in ("0, 2, 1", "NULL, 2, 1")] == [None] * 2

@@ -46,8 +46,8 @@ WIDTH = 120
 CREDITS = {0.0: "", 0.5: "½", 1.0: "1"}
 
 _EXAMPLE = """\
-trajtab diff lake 0f3a9c1e2b774d58
-trajtab diff lake 0f3a9c1e2b774d58 --metric in_order"""
+trajtab diff lake s0-0000012
+trajtab diff lake s0-0000012 --metric in_order"""
 
 
 @declare("diff", example=_EXAMPLE)

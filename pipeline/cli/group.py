@@ -29,7 +29,7 @@ COMMANDS = {
     "report": "Write a report of a lake or of logs.",
     "sql": "Ask a lake in SQL.",
     "show": "Show one run, step by step.",
-    "diff": "Compare one run with its reference.",
+    "diff": "Compare one run with its reference, call by call.",
     "check": "List what is not as it should be.",
     "formats": "List the source formats.",
     "metrics": "List the metrics, or define one.",

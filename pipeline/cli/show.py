@@ -29,7 +29,7 @@ INDENT = "  "
 TITLE = 10
 
 
-@declare("show", example="trajtab show lake 0f3a9c1e2b774d58")
+@declare("show", example="trajtab show lake s0-0000012")
 @lake_argument
 @click.argument("run_id")
 @policy_option

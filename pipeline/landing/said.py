@@ -151,7 +151,9 @@ def _of_object(value: dict[str, Any], role: str | None) -> list[Said]:
 
 def _holds(value: Any) -> bool:
     """Tell whether a member holds messages, and not the parts of one (OpenInference's contents)."""
-    if isinstance(value, list) and any(isinstance(x, dict) and "message_content" in x for x in value):
+    if isinstance(value, list) and any(
+        isinstance(x, dict) and "message_content" in x for x in value
+    ):
         return False
     return bool(value) and (
         isinstance(value, list | str) or (isinstance(value, dict) and _role(value) is not None)

@@ -17,7 +17,7 @@ from pipeline.landing.identity import identity
 from pipeline.landing.model import Damage, RejectError, Run, Task
 from pipeline.landing.references import ReferenceBook
 from pipeline.redact import excerpt
-from pipeline.schema import Rejects, Runs, Steps, Tasks, Tools
+from pipeline.schema import Rejects, Runs, Steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,19 +7,16 @@ where it has none the calls in the responses are all there is.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from pipeline.landing.canonical import arguments
 from pipeline.landing.model import Step
 from pipeline.landing.responses import responses
+from pipeline.landing.trace_requests import Fresh, Requests
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator
-
     from pipeline.landing.said import Call, Result, Said
     from pipeline.landing.spans import Reading, Span, Tree
 
@@ -37,65 +34,6 @@ SPAN, INSIDE = "span_id", "inside"
 """Labels: a step's span; and spans around it that are not in this part of the trace."""
 
 
-class _Asked:
-    """A call a response asked for, and the step it makes where no tool span tells of it."""
-
-    def __init__(self, step: Step, response: int) -> None:
-        self.step = step
-        self.response = response
-        self.taken = False
-
-
-class _Requests:
-    """The calls that responses asked for, and which of them are still open."""
-
-    def __init__(self) -> None:
-        self._all: list[_Asked] = []
-        self._by_id: dict[str, list[_Asked]] = defaultdict(list)
-        self._by_name: dict[str, list[_Asked]] = defaultdict(list)
-
-    def add(self, step: Step, response: int) -> None:
-        asked = _Asked(step, response)
-        self._all.append(asked)
-        self._by_id[step.call_id or ""].append(asked)
-        self._by_name[step.tool_name or ""].append(asked)
-
-    def open(self) -> list[_Asked]:
-        return [asked for asked in self._all if not asked.taken]
-
-    def take(self, reading: Reading) -> _Asked | None:
-        """Close the request a tool span answers: by id, else the nearest response's by name."""
-        fits = _still_open(self._by_id, reading.call_id or "") if reading.call_id else []
-        if not fits:
-            named = _still_open(self._by_name, reading.name or "")
-            named = [a for a in named if not (reading.call_id and a.step.call_id)]
-            fits = [a for a in named if _same(a.step, reading)] or named
-        if not fits:
-            return None
-        taken = next(a for a in fits if a.response == fits[-1].response)
-        taken.taken = True
-        return taken
-
-
-def _still_open(index: dict[str, list[_Asked]], key: str) -> list[_Asked]:
-    index[key] = [asked for asked in index[key] if not asked.taken]
-    return index[key]
-
-
-class _Fresh:
-    """Tells what is new in histories that repeat everything said before."""
-
-    def __init__(self) -> None:
-        self._seen: Counter[Hashable] = Counter()
-
-    def __call__(self, keys: Iterable[Hashable]) -> Iterator[bool]:
-        now: Counter[Hashable] = Counter()
-        for key in keys:
-            now[key] += 1
-            yield now[key] > self._seen[key]
-        self._seen |= now
-
-
 class TraceSteps:
     """The steps of one trace."""
 
@@ -105,11 +43,11 @@ class TraceSteps:
         self._latest: dict[str, int] = {}  # response_index, by actor and by span around it
         self._by_number: list[list[Step]] = []  # the group of each response
         self._groups: list[tuple[Span, list[Step]]] = []
-        self._requests = _Requests()
+        self._requests = Requests()
         self._silent: list[Step] = []  # calls without an output so far
         self._has_tool_spans = False
         self._turn = -1
-        self._fresh_words, self._fresh_results = _Fresh(), _Fresh()
+        self._fresh_words, self._fresh_results = Fresh(), Fresh()
         self.prompt: str | None = None
         """The system prompt."""
         for span in self._timeline():
@@ -322,10 +260,6 @@ def _note_not_run(response: Step, asked: Step) -> None:
 
 def _plain(name: str) -> str:
     return name.casefold().replace("-", "_").replace(" ", "_")
-
-
-def _same(step: Step, reading: Reading) -> bool:
-    return arguments(step.tool_args).key_text == arguments(reading.arguments).key_text
 
 
 def mark_final(steps: list[Step]) -> None:

@@ -195,7 +195,7 @@ def metrics(level: str) -> list[Metric]:
             f"share of the expected {what} that happened, with repetition",
             "tp / n; 1 when n = 0",
             recall(tp, n),
-            (f"tp{level}", "n_expected"),
+            (f"tp{level}", f"tp{level} + n_missing{level}"),
             headline=True,
         ),
         fraction(
@@ -203,7 +203,7 @@ def metrics(level: str) -> list[Metric]:
             f"harmonic mean of precision and recall over {what}",
             "2·tp / (n + m); 1 when n + m = 0",
             f1(tp, n, m),
-            (f"2 * tp{level}", "n_expected + n_calls"),
+            (f"2 * tp{level}", f"tp{level} + n_missing{level} + n_calls"),
             headline=True,
         ),
         truth(

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-import random
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +16,11 @@ from making import call, run, scores_of, want, write
 from pipeline.landing.land import land
 from pipeline.metrics.registry import metrics
 from pipeline.scoring import score
+
+if TYPE_CHECKING:
+    import random
+
+    import polars as pl
 
 CALLS = st.tuples(st.sampled_from("abc"), st.sampled_from([{}, {"x": 1}, {"x": 1.0}, {"x": "1"}]))
 SEQUENCES = st.lists(CALLS, max_size=10)

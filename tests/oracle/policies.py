@@ -304,6 +304,7 @@ def outcome(
     """
     judge = Judge(policy)
     actors = judge.match.get("actors")
+    last_turn = max([last_turn, *(call.turn or 0 for call in actual)])  # whoever called in it
     actual = [a for a in actual if not actors or (a.actor or "agent") in actors]
     free = judge.match.get("parallel") == "unordered"
     turns = judge.match.get("unit") == "turn"
@@ -319,7 +320,8 @@ def outcome(
         combined([u.names.ordered for u in units], "_names", turns=turns),
         {ONE * sum(values) / len(units) for values in product(*(u.by_position for u in units))},
     )
-    return hidden(told) if judge.lacks_arguments(expected, actual) else told
+    # What faces a turn is that turn's reference; one turn that cannot be told hides the run.
+    return hidden(told) if any(judge.lacks_arguments(e, a) for e, a in parts) else told
 
 
 def hidden(told: Outcome) -> Outcome:

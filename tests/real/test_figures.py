@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 from making import runs_of, scores_of, steps_of
 
-from pipeline.landing.land import land
+from pipeline.landing.land import land, recognise
+from pipeline.landing.reader import expand
 from pipeline.scoring import score
 
 if TYPE_CHECKING:
@@ -145,16 +146,34 @@ def test_adk_calls(
             assert table["n_calls"].sum() == overall["sum_n_act"], path.name
 
 
-def test_every_format_claims_its_own_files_only(real_data: Find) -> None:
-    from pipeline.landing.land import recognise  # noqa: PLC0415 - used here alone
-    from pipeline.landing.reader import expand  # noqa: PLC0415
+OTHER_NAMES = {
+    "bfcl_possible_answer": "bfcl_answers", "claude_code_jsonl": "claude_code",
+    "codex_exec_json_stream": "codex_exec", "codex_rollout_jsonl": "codex_rollout",
+    "gemini_cli_json": "gemini_cli", "harbor_traces": "atif", "inspect_eval": "inspect_log",
+    "inspect_json": "inspect_log", "langfuse_trace": "langfuse", "mini_swe_traj": "mini_swe_agent",
+    "openhands_output_jsonl": "openhands_output", "otel_jaeger_genai": "jaeger",
+    "otel_otlp_json": "otlp", "otel_span_attrs": "span_attributes", "simulations": "tau2_directory",
+    "swe_agent_traj": "swe_agent", "tau2_fork_es": "tau2_results", "tau2_voice_dir": "tau2_directory",
+    "taubench_v1_fewshot": "taubench_fewshot",
+}  # fmt: skip
+"""Folders of real files whose format has another name here."""
 
-    ours = {"adk_evalset", "adk_session", "adk_evalset_result", "taubench_v1", "tau2_results"}
+WITHOUT_RUNS = {"test_data__local.traj.json", "expected.json", "MANIFEST.tsv"}
+"""Bare messages without the trajectory's own fields, and the files about the files."""
+
+
+def test_every_format_claims_its_own_files_and_no_other(real_data: Find) -> None:
     for source in expand([str(real_data("."))]):
         found = recognise(source, "auto")
         folder = source.path.parent.name
-        if folder in ours:
-            assert found is not None, source.shown
-            assert found.format == folder, source.shown
-        elif found is not None:
-            assert (folder, found.format) == ("tau2_fork_es", "tau2_results"), source.shown
+        wanted = None if source.path.name in WITHOUT_RUNS else OTHER_NAMES.get(folder, folder)
+        assert (found and found.format) == wanted, source.shown
+
+
+def test_every_real_file_lands(tmp_path: Path, real_data: Find) -> None:
+    """All of them into one lake: nothing but our own errors, every run a row."""
+    report = land([real_data(".")], tmp_path / "lake", workers=1)
+    assert len(report.recognised) == len(expand([str(real_data("."))])) - len(WITHOUT_RUNS)
+    assert report.runs == runs_of(tmp_path / "lake").height + report.replaced
+    score(tmp_path / "lake")
+    assert scores_of(tmp_path / "lake").height == runs_of(tmp_path / "lake").height

@@ -89,7 +89,10 @@ def test_calls_with_arguments(pairs: list[tuple[list[Call], list[Call]]]) -> Non
     """Every section 2 metric, heavy duplicates, sequences up to 60 calls."""
     table = scored(
         [
-            {"steps": [call_step(c) for c in actual], "expected": [expected_call(c) for c in expected]}
+            {
+                "steps": [call_step(c) for c in actual],
+                "expected": [expected_call(c) for c in expected],
+            }
             for expected, actual in pairs
         ]
     )
@@ -99,14 +102,19 @@ def test_calls_with_arguments(pairs: list[tuple[list[Call], list[Call]]]) -> Non
 
 @given(
     st.lists(
-        st.tuples(call_lists(12, expected_calls), call_lists(12, actual_calls)), min_size=1, max_size=12
+        st.tuples(call_lists(12, expected_calls), call_lists(12, actual_calls)),
+        min_size=1,
+        max_size=12,
     )
 )
 def test_any_invalid_and_uncaptured_arguments(pairs: list[tuple[list[Call], list[Call]]]) -> None:
     """Expected calls without arguments, invalid texts, calls whose arguments were not captured."""
     table = scored(
         [
-            {"steps": [call_step(c) for c in actual], "expected": [expected_call(c) for c in expected]}
+            {
+                "steps": [call_step(c) for c in actual],
+                "expected": [expected_call(c) for c in expected],
+            }
             for expected, actual in pairs
         ]
     )
@@ -121,7 +129,10 @@ def test_any_invalid_and_uncaptured_arguments(pairs: list[tuple[list[Call], list
 def test_paths(runs: list[list[Step]]) -> None:
     """Errors, repeats, clean calls, steps and tokens, with and without each signal."""
     explicit = [
-        [s if s.kind != "tool_call" or s.is_error is not None else s._replace(is_error=False) for s in run]
+        [
+            s if s.kind != "tool_call" or s.is_error is not None else s._replace(is_error=False)
+            for s in run
+        ]
         for run in runs
     ]  # our own format's silence is success
     table = scored([{"steps": [run_step(s) for s in run]} for run in explicit])

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from making import write
 from oracle.policies import Made, Wanted
 from scoring.drawing import cases, few, made, policies, rules, wanted
-from scoring.ruling import FEW, Case, check, differences, judged
+from scoring.ruling import FEW, Case, check, differences, expected_call, judged, record
+
+from pipeline.landing.land import land
+from pipeline.scoring import score
+from pipeline.tables.aggregate import aggregate
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def references(text: str) -> list[Wanted]:
@@ -124,6 +132,21 @@ def test_optional_calls_that_did_not_happen_change_nothing() -> None:
 )
 def test_optional_calls_agree_with_every_choice(told: dict[str, Any], some: list[Case]) -> None:
     check(told, some)
+
+
+def test_pooled_counts_use_the_same_reduced_reference(tmp_path: Path) -> None:
+    """By names E′ is a1 alone and b: 1 + 1 of 1 + 1; with arguments a1 and a2, and b: 1 + 1 of 2 + 1."""
+    some = [("a1a2?", "a2"), ("b", "b")]
+    records = [
+        record(i, [expected_call(call) for call in references(e)], calls(a))
+        for i, (e, a) in enumerate(some)
+    ]
+    land([write(tmp_path / "runs.jsonl", records)], tmp_path / "lake", format="trajtab", workers=1)
+    score(tmp_path / "lake")
+    names = ["recall", "recall_names", "f1", "f1_names"]
+    rows = aggregate(tmp_path / "lake", metrics=names).rows.to_dicts()
+    found = {row["metric"]: row["micro"] for row in rows}
+    assert found == {"recall": 2 / 3, "recall_names": 1, "f1": 4 / 5, "f1_names": 1}
 
 
 def can_be_read_off(case: Case) -> bool:
