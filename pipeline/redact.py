@@ -6,15 +6,19 @@ Redaction comes before truncation: half a key is still a key.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 MASK = "[redacted]"
 
+_NAMES = r"(?:authorization|api[-_]?key|x-api-key|secret|password|passwd|access[-_]?token|token)"
+_SECRET_NAME = re.compile(_NAMES + r"\Z", re.IGNORECASE)
+_QUOTED = re.compile(rf"""(?i)({_NAMES}["']\s*[:=]\s*")(?:[^"\\]|\\.)+""")
 _NAMED = re.compile(
-    r"""(?ix)
-    ((?:authorization|api[-_]?key|x-api-key|secret|password|passwd|access[-_]?token|token)
+    rf"""(?ix)
+    ({_NAMES}
      \\*["']?\s*[:=]\s*\\*["']?)
     (?:(?:bearer|basic)\s+)?
-    [^\s"',;}\\]{3,}
+    [^\s"',;}}\\]{{3,}}
     """
 )
 _BARE = re.compile(
@@ -41,7 +45,27 @@ def redact(text: str) -> str:
     >>> redact("write to ada@example.org with sk-0123456789abcdef")
     'write to [redacted] with [redacted]'
     """
-    return _BARE.sub(MASK, _NAMED.sub(rf"\g<1>{MASK}", text))
+    named = rf"\g<1>{MASK}"
+    return _BARE.sub(MASK, _NAMED.sub(named, _QUOTED.sub(named, text)))
+
+
+def redact_value(value: Any, *, secret: bool = False) -> Any:
+    """Return a JSON value with secrets masked: in texts, in keys, and whole under a telling key.
+
+    >>> redact_value({"password": 12345, "to": ["ada@example.org"], "n": 1})
+    {'password': '[redacted]', 'to': ['[redacted]'], 'n': 1}
+    """
+    if isinstance(value, dict):
+        return {
+            redact(key): redact_value(item, secret=secret or bool(_SECRET_NAME.search(key)))
+            for key, item in value.items()
+        }
+    if isinstance(value, list):
+        return [redact_value(item, secret=secret) for item in value]
+    if isinstance(value, str):
+        return MASK if secret and value else redact(value)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return MASK if secret and number else value
 
 
 def excerpt(data: bytes, longest: int = 200) -> str:

@@ -14,6 +14,7 @@ from pipeline.cli.options import Outputs, key_value, output_options
 from pipeline.cli.output import NOTES_INSIDE, emit, say
 from pipeline.cli.progress import progress
 from pipeline.landing.land import LandReport, land
+from pipeline.landing.masking import DROPPABLE
 from pipeline.tables.result import Result
 
 if TYPE_CHECKING:
@@ -63,6 +64,19 @@ COUNTS = (
     metavar="KEY=VALUE",
     help="A label for every run; the same logs under other labels land again.",
 )
+@click.option(
+    "--redact",
+    is_flag=True,
+    help="Mask keys, bearer tokens, passwords and e-mail addresses before anything is stored; "
+    "calls that differ in these alone become equal.",
+)
+@click.option(
+    "--drop",
+    type=click.Choice(list(DROPPABLE)),
+    multiple=True,
+    help="Store null instead: outputs of tools, or contents of steps (what was said); "
+    "a run's final_output and errors stay. Repeatable.",
+)
 @click.option("--strict", is_flag=True, help="Stop at the first record that cannot land, exit 2.")
 @click.option(
     "--workers", type=int, metavar="N", help="Processes that decode; default: one per core."
@@ -78,6 +92,8 @@ def command(
     labels: tuple[tuple[str, str], ...],
     workers: int | None,
     outputs: Outputs,
+    drop: tuple[str, ...],
+    redact: bool,
     strict: bool,
     dry_run: bool,
 ) -> None:
@@ -94,6 +110,8 @@ def command(
             suite=suite,
             labels=dict(labels),
             strict=strict,
+            redact=redact,
+            drop=drop,
             workers=workers,
             dry_run=dry_run,
             progress=tell and _telling(tell),

@@ -49,6 +49,13 @@ class Slice:
     format: str
     context: Any = None
     places: list[Place] = field(default_factory=list)
+    first: bool = False
+    """Does the file begin here? Its damage, if any, is told once."""
+
+    def cut_off(self, offset: int, data: bytes) -> bool:
+        """Tell whether bytes reach to where the file's damage begins."""
+        damage = self.source.damage
+        return damage is not None and offset + len(data) == damage.offset
 
     def pieces(self) -> Iterator[tuple[Piece, int]]:
         """Read the records again, each with its occurrence."""
@@ -102,10 +109,12 @@ class _Open:
         self.records = 0
         self.bytes = 0
 
-    def begin(self, found: Recognised, context: Any) -> None:
+    def begin(self, found: Recognised, context: Any, *, first: bool) -> None:
         # Two formats may read one file; what the whole file says may matter to each record.
         self.hash.update(b"\0file\0%b\0%b" % (found.format.encode(), msgspec.json.encode(context)))
-        self.slices.append(Slice(found.source, found.format, context))
+        if first and found.source.damage:
+            self.hash.update(b"\0damage\0%b" % msgspec.json.encode(found.source.damage))
+        self.slices.append(Slice(found.source, found.format, context, first=first))
 
     def add(self, piece: Piece, occurrence: int) -> None:
         self.hash.update(b"%d:" % len(piece.data))
@@ -168,7 +177,7 @@ def _size(part: Slice) -> int:
 
 
 def _append(shared: _Open, small: Slice) -> None:
-    shared.begin(Recognised(small.source, small.format, ""), small.context)
+    shared.begin(Recognised(small.source, small.format, ""), small.context, first=True)
     for piece, occurrence in small.pieces():
         shared.add(piece, occurrence)
 
@@ -196,7 +205,7 @@ def _large(first: Slice, rest: Iterator[Piece], seen: _Occurrences, seed: bytes)
     yield chunk.close()
     for piece in rest:
         if not chunk.slices:
-            chunk.begin(found, first.context)
+            chunk.begin(found, first.context, first=False)
         chunk.add(piece, seen.next(piece.data))
         if chunk.full:
             yield chunk.close()

@@ -72,7 +72,7 @@ def read(span: Span) -> Reading | None:
     return Reading(
         role=role,
         name=_agent_name(given, span.name) if role == "agent" else None,
-        version=first(given, "gen_ai.agent.version"),
+        version=text(given.get("gen_ai.agent.version")),
         heard=_heard(given, span.events) if role == "llm" else [],
         says=together(_says(given, span.events)),
         input_tokens=count(first(given, *_INPUT_TOKENS)),
@@ -130,7 +130,7 @@ def _with_event_details(span: Span) -> Mapping[str, Any]:
 
 def _role(given: Mapping[str, Any], name: str) -> Role:
     """Tell a span's role by its operation, or by what else it says where it names none."""
-    operation = given.get("gen_ai.operation.name")
+    operation = text(given.get("gen_ai.operation.name"))
     role = _implied(given) if operation is None else _OPERATIONS.get(operation, "other")
     repeats = first(given, *_TOOL_NAME) == MERGED or name.endswith("(merged)")
     return "other" if role == "tool" and repeats else role
@@ -143,7 +143,7 @@ def _implied(given: Mapping[str, Any]) -> Role:
     asked = given.get("gen_ai.request.model") is not None or "llm.request.type" in given
     if kind == "agent" or (not asked and first(given, *_AGENT_NAME) is not None):
         return "agent"
-    if given.get("llm.request.type", "chat") not in {"chat", "completion"}:  # embedding, rerank
+    if given.get("llm.request.type", "chat") not in ("chat", "completion"):  # embedding, rerank
         return "other"
     counted = first(given, *_INPUT_TOKENS, *_OUTPUT_TOKENS) is not None
     vercel = _VERCEL.match(str(given.get("ai.operationId", ""))) is not None
@@ -201,7 +201,7 @@ def _heard(given: Mapping[str, Any], events: list[Event]) -> list[Said]:
 
 
 def _requested(value: Any) -> Any:
-    return None if value in {None, "", "{}"} else value
+    return None if value in (None, "", "{}") else value
 
 
 def _says(given: Mapping[str, Any], events: list[Event]) -> list[Said]:

@@ -8,6 +8,8 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from pipeline.errors import InputError, UnrecognisedError
@@ -15,12 +17,14 @@ from pipeline.lake import Lake
 from pipeline.landing import formats
 from pipeline.landing.chunks import Recognised, cut
 from pipeline.landing.commit import Outcome, commit
+from pipeline.landing.guess import unrecognised
+from pipeline.landing.masking import droppable
 from pipeline.landing.reader import Source, expand
 from pipeline.landing.stage import Options, Staged, stage
+from pipeline.landing.transport import unpacked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pipeline.landing.chunks import Chunk
 
@@ -71,17 +75,7 @@ def recognise(source: Source, wanted: str) -> Recognised | None:
     return None
 
 
-def _unrecognised(source: Source) -> str:
-    head = source.head
-    if head.framing == "empty":
-        return f"{source.shown}: the file is empty"
-    if head.framing == "other":
-        return f"{source.shown}: line 1 is no JSON; a log of JSON or JSON lines was expected"
-    seen = sorted(head.first)[:8] if isinstance(head.first, dict) else type(head.first).__name__
-    return f"{source.shown}: no format has records with {seen}; `trajtab formats` lists them, --from names one"
-
-
-def land(
+def land(  # noqa: PLR0913 - the command's options, one each
     sources: Sequence[str | Path],
     lake: str | Path,
     *,
@@ -89,6 +83,8 @@ def land(
     suite: str | None = None,
     labels: dict[str, str] | None = None,
     strict: bool = False,
+    redact: bool = False,
+    drop: Sequence[str] = (),
     workers: int | None = None,
     dry_run: bool = False,
     progress: Callable[[LandReport], None] | None = None,
@@ -96,47 +92,63 @@ def land(
     """Land logs into a lake, which is made where there is none.
 
     Args:
-        sources: files, folders and glob patterns.
+        sources: files, folders, glob patterns, and "-" for the standard input; packed by gzip,
+            zstd, xz or zip, or plain.
         lake: the lake's folder.
         format: a format's name, or "auto": told by content.
         suite: the suite of every run and task, over the files' own.
         labels: labels for every run; the same file under other labels lands again.
         strict: refuse the whole landing at the first record that cannot land.
+        redact: mask keys, bearer tokens, passwords and e-mail addresses, wherever text is
+            stored, before anything is. Keys of calls are made from masked arguments, and
+            references are masked alike: calls that differ in secrets alone are equal.
+        drop: what is stored as null: "outputs" (of tools), "contents" (what was said in steps).
         workers: processes that decode; default: one per core.
         dry_run: decode and count, write nothing.
         progress: called after every batch.
 
     Raises:
         SourceNotFoundError: a source does not exist or a pattern matches nothing.
+        UnknownNameError: `format` or something in `drop` is not known.
         UnrecognisedError: no file is of a known format, or one named outright is not.
         RejectedError: `strict`, and a record cannot land.
         LakeError: the lake cannot be written.
     """
-    options = Options(dict(sorted((labels or {}).items())), suite, strict)
+    told = dict(sorted((labels or {}).items()))
+    options = Options(told, suite, strict, redact, droppable(drop))
     if workers is not None and workers < 1:
         raise InputError(f"--workers is {workers}; at least 1 is needed")
     report = LandReport()
     named = [str(source) for source in sources]
-    refused: list[str] = []
-    for source in expand(named):
-        found = recognise(source, format)
-        if found is not None:
-            report.recognised.append(found)
-            continue
-        report.unrecognised.append(_unrecognised(source))
-        if source.shown in named:
-            refused.append(report.unrecognised[-1])
-    if not report.recognised:
-        raise UnrecognisedError(_nothing(report.unrecognised))
-    target = None if dry_run else Lake.create(lake)
-    chunks = cut(report.recognised, options.text())
-    for outcome in _outcomes(chunks, target, options, workers or os.cpu_count() or 1):
-        report.add(outcome)
-        if progress is not None:
-            progress(report)
+    with TemporaryDirectory(prefix="trajtab-") as folder:
+        refused = _recognise_all(unpacked(expand(named), Path(folder)), named, format, report)
+        if not report.recognised:
+            raise UnrecognisedError(_nothing(report.unrecognised))
+        target = None if dry_run else Lake.create(lake)
+        chunks = cut(report.recognised, options.text())
+        for outcome in _outcomes(chunks, target, options, workers or os.cpu_count() or 1):
+            report.add(outcome)
+            if progress is not None:
+                progress(report)
     if refused:
         raise UnrecognisedError(_nothing(refused))
     return report
+
+
+def _recognise_all(
+    sources: Iterable[Source], named: list[str], wanted: str, report: LandReport
+) -> list[str]:
+    """Enter every file into the report, and return why those named outright are refused."""
+    refused: list[str] = []
+    for source in sources:
+        found = recognise(source, wanted)
+        if found is not None:
+            report.recognised.append(found)
+            continue
+        report.unrecognised.append(unrecognised(source))
+        if source.shown in named:
+            refused.append(report.unrecognised[-1])
+    return refused
 
 
 def _nothing(reasons: list[str]) -> str:

@@ -44,10 +44,9 @@ def _literal(text: str) -> Any:
         with warnings.catch_warnings():  # an odd escape in someone's log is no concern here
             warnings.simplefilter("ignore")
             value = ast.literal_eval(text)
-        _encode(value)
+        return msgspec.json.decode(_encode(value))  # keys are text, a tuple is a list
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError, OverflowError):
         return None
-    return list(value) if isinstance(value, tuple) else value
 
 
 def raw(value: Any) -> msgspec.Raw | UnsetType:

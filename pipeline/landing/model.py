@@ -153,6 +153,8 @@ REASONS = {
     "wrong_type": "a field has another type than the format says",
     "missing_field": "a field the format needs is absent",
     "bad_value": "a field's value is outside what the format allows",
+    "unreadable": "a shape that its format's reader did not foresee",
+    "damaged_archive": "what it is packed in ends early or cannot be unpacked",
     "duplicate_run": "two different runs of one file carry the same identity",
 }
 """The closed vocabulary of `rejects.reason`."""

@@ -16,6 +16,7 @@ from pipeline.landing.spans import Event, Span
 
 _HEX_BYTES = {32: 16, 16: 8}
 _BASE64_BYTES = {24: 16, 12: 8}
+_TWO_64 = 1 << 64
 _FAILED = {2, "2", "STATUS_CODE_ERROR", "ERROR", "Error"}
 
 
@@ -123,9 +124,10 @@ def whole(value: float | str | None) -> int | None:
     (1777555053780274700, 1500000000000000000, None)
     """
     try:
-        return None if value is None else int(value)
+        number = None if value is None else int(value)
     except (ValueError, OverflowError):
         return None
+    return number if number is not None and abs(number) < _TWO_64 else None
 
 
 def hex_id(text: str) -> str:
@@ -151,6 +153,6 @@ def hex_id(text: str) -> str:
 def failure(status: Status | None, attributes: dict[str, Any]) -> tuple[bool, Any]:
     """Tell whether a span failed, and what it says of it."""
     kind = attributes.get("error.type")
-    failed = (status is not None and status.code in _FAILED) or kind not in {None, ""}
+    failed = (status is not None and status.code in _FAILED) or kind not in (None, "")
     message = status.message if status is not None else None
     return failed, (message or kind or attributes.get("exception.message")) if failed else None

@@ -7,6 +7,7 @@ object), or the whole document. The framing is seen in the bytes, never taken fr
 
 from __future__ import annotations
 
+import codecs
 import glob
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,14 +18,26 @@ import jiter
 import polars as pl
 
 from pipeline.errors import SourceNotFoundError
+from pipeline.landing.decode import values_of
 from pipeline.landing.framing import elements_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pipeline.landing.model import Damage
 
 HEAD_BYTES = 1 << 18
 BOM = b"\xef\xbb\xbf"
 PARQUET = b"PAR1"
+STDIN = Path("/dev/stdin")
+"""What `-` names; it is read once, through a copy."""
+
+_WIDE = {
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
 
 
 class Piece(NamedTuple):
@@ -68,6 +81,8 @@ class Source:
     path: Path
     shown: str
     """The path as the user would write it; stored in `source_path`."""
+    damage: Damage | None = None
+    """Why the file ends early, where it was unpacked from a damaged one."""
 
     def open(self) -> BinaryIO:
         """Open the file for reading bytes."""
@@ -90,8 +105,9 @@ class Source:
             for number, line in enumerate(file, 1):
                 body = line.removeprefix(BOM).lstrip() if number == 1 else line.lstrip()
                 data = body.rstrip()
-                if data:
-                    yield Piece(data, number, offset + len(line) - len(body), ordinal)
+                begin = offset + len(line) - len(body)
+                for at, value in _glued(data):
+                    yield Piece(value, number, begin + at, ordinal)
                     ordinal += 1
                 offset += len(line)
 
@@ -116,6 +132,26 @@ class Source:
         if framing == "array":
             return self.elements()
         return self.document() if framing == "object" else self.lines()
+
+
+def _glued(line: bytes) -> Iterable[tuple[int, bytes]]:
+    """Split a line where two writers left out the line's end; most lines need no second look."""
+    if b"}{" in line or b"} {" in line:
+        return values_of(line)
+    return [(0, line)] if line else []
+
+
+def wide_encoding(text: bytes) -> str | None:
+    r"""Name the encoding of text that takes more than a byte for every character.
+
+    >>> wide_encoding('{"a": 1}'.encode("utf-16")), wide_encoding('{"a": 1}'.encode("utf-16-le"))
+    ('UTF-16', 'UTF-16')
+    >>> wide_encoding(b'{"a": 1}')
+    """
+    marked = (name for mark, name in _WIDE.items() if text.startswith(mark))
+    unmarked = "UTF-16" if text[:1] in b'{["' and text[1:2] == b"\0" else None
+    unmarked = "UTF-16" if text[:1] == b"\0" and text[1:2] in b'{["' else unmarked
+    return next(marked, unmarked)
 
 
 def _columns(path: Path) -> dict[str, Any]:
@@ -165,7 +201,7 @@ def look(text: bytes, name: str = "", *, whole: bool = True) -> Head:
         return Head("object", value, None, text, name)
     if body[:1] == b'"' and not several:
         return Head("string", value, None, text, name)
-    records = [_partial(line) for line in lines]
+    records = [_partial(value) for line in lines for _, value in _glued(line.strip())]
     good = [record for record in records if record is not None]
     one_cut_line = not several and not whole
     framing = "lines" if good or one_cut_line else "other"
@@ -188,12 +224,14 @@ def _files_under(folder: Path) -> list[Path]:
 def expand(named: Sequence[str]) -> list[Source]:
     """Turn paths, folders and globs into sources, each file once, in a stable order.
 
+    `-` is the standard input.
+
     Raises:
         SourceNotFoundError: a path does not exist, a glob matches nothing, a folder has no file.
     """
     found: dict[Path, Source] = {}
     for text in named:
-        path = Path(text)
+        path = STDIN if text == "-" else Path(text)
         if path.is_dir():
             files = _files_under(path)
             if not files:
@@ -209,5 +247,5 @@ def expand(named: Sequence[str]) -> list[Source]:
         else:
             raise SourceNotFoundError(f"{text}: no such file or folder")
         for file in files:
-            found.setdefault(file.resolve(), Source(file, str(file)))
+            found.setdefault(file.resolve(), Source(file, "-" if file == STDIN else str(file)))
     return list(found.values())

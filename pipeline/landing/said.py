@@ -8,6 +8,7 @@ has a role, text, calls, and results of calls.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -70,6 +71,9 @@ _RESULTS = {"tool_call_response", "tool_result", "tool-result", "function_call_o
 _SILENT = {"reasoning", "thinking", "redacted_thinking"}
 _CALL_MEMBERS = ("function_call", "functionCall", "toolUse")
 _RESULT_MEMBERS = ("function_response", "functionResponse", "toolResult")
+_LONG = 1 << 14
+"""Messages beyond this size are not kept for when they are repeated."""
+_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _LINE = re.compile(r"^(system|developer|user|assistant|tool): ", re.MULTILINE)
 
 
@@ -83,6 +87,9 @@ def messages(value: Any, role: str | None) -> list[Said]:
     ... ].calls
     [Call(name='f', arguments=<msgspec.Raw object at ...>, id=None)]
     """
+    known = _of_history(value, role) if isinstance(value, str) else []
+    if known:
+        return known
     found = decoded(value) if isinstance(value, str) else value
     if isinstance(found, str):
         return _of_text(found, role)
@@ -93,6 +100,29 @@ def messages(value: Any, role: str | None) -> list[Said]:
     if not said and (role == "assistant" or isinstance(value, str)):
         return [Said(role, value if isinstance(value, str) else canonical_json(value))]
     return said
+
+
+def _of_history(text: str, role: str | None) -> list[Said]:
+    """Read a JSON list of objects; each response repeats the messages before it."""
+    if text[:1] != "[":
+        return []
+    try:
+        bodies = [bytes(item) for item in _items(text)]
+        if any(body[:1] != b"{" for body in bodies):
+            return []
+        return [said for body in bodies for said in _of_body(body, role)]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return []
+
+
+def _of_body(body: bytes, role: str | None) -> tuple[Said, ...]:
+    read = _of_known if len(body) < _LONG else _of_known.__wrapped__
+    return read(body, role)
+
+
+@lru_cache(maxsize=2048)
+def _of_known(body: bytes, role: str | None) -> tuple[Said, ...]:
+    return tuple(_of_object(msgspec.json.decode(body), role))
 
 
 def together(said: list[Said]) -> Said | None:
@@ -136,7 +166,7 @@ def _of_item(item: Any, role: str | None) -> list[Said]:
 
 def _of_object(value: dict[str, Any], role: str | None) -> list[Said]:
     value = _unwrapped(value)
-    if _role(value) is None and not _is_call(value) and value.get("type") not in _RESULTS:
+    if _role(value) is None and not _is_call(value) and _kind(value) not in _RESULTS:
         holder = next((name for name in _HOLDERS if _holds(value.get(name))), None)
         if holder is not None:
             return [*_system(value), *messages(value[holder], role)]
@@ -162,8 +192,9 @@ def _holds(value: Any) -> bool:
 
 def _unwrapped(value: dict[str, Any]) -> dict[str, Any]:
     """Take off what frameworks wrap a message in."""
-    if isinstance(value.get("kwargs"), dict) and isinstance(value.get("id"), list):
-        return {"type": str(value["id"][-1]), **value["kwargs"]}  # a serialized LangChain object
+    path = value.get("id")
+    if isinstance(value.get("kwargs"), dict) and isinstance(path, list) and path:
+        return {"type": str(path[-1]), **value["kwargs"]}  # a serialized LangChain object
     inner = value.get("message")
     return _unwrapped(inner) if isinstance(inner, dict) else value
 
@@ -178,10 +209,15 @@ def _system(value: dict[str, Any]) -> list[Said]:
 
 
 def _role(value: dict[str, Any]) -> str | None:
-    role, kind = value.get("role"), value.get("type")
+    role = value.get("role")
     if isinstance(role, str) and role in _ROLES:
         return _ROLES[role]
-    return _TYPES.get(kind) if isinstance(kind, str) else None
+    return _TYPES.get(_kind(value))
+
+
+def _kind(value: dict[str, Any]) -> str:
+    kind = value.get("type")
+    return kind if isinstance(kind, str) else ""
 
 
 _TELLING = {
@@ -191,15 +227,15 @@ _TELLING = {
 
 
 def _spoken(value: dict[str, Any], role: str | None) -> list[Said]:
-    if value.get("type") in _SILENT:
+    if _kind(value) in _SILENT:
         return []
-    tells = value.get("type") in _RESULTS or not value.keys().isdisjoint(_TELLING)
+    tells = _kind(value) in _RESULTS or not value.keys().isdisjoint(_TELLING)
     return [_message(value, role)] if tells or _is_call(value) else []
 
 
 def _is_call(value: dict[str, Any]) -> bool:
     asked = "toolName" in value or "arguments" in members(value, "function")
-    return asked or value.get("type") in _CALLS
+    return asked or _kind(value) in _CALLS
 
 
 def _message(value: dict[str, Any], role: str | None) -> Said:
@@ -207,7 +243,7 @@ def _message(value: dict[str, Any], role: str | None) -> Said:
     said = Said(_role(value), calls=[], results=[])
     texts: list[str] = []
     body = next((value[n] for n in ("parts", "contents", "content") if value.get(n)), None)
-    alone = body is None or value.get("type") in _RESULTS or _is_call(value)
+    alone = body is None or _kind(value) in _RESULTS or _is_call(value)
     for part in [value] if alone else _parts(body):
         _read_part(part, said, texts)
     given = value.get("tool_calls") or members(value, "additional_kwargs").get("tool_calls")
@@ -247,7 +283,7 @@ def _read_part(part: Any, said: Said, texts: list[str]) -> None:
     if not isinstance(part, dict):
         return
     part = members(part, "message_content") or part
-    kind = part.get("type")
+    kind = _kind(part)
     call = next((part[name] for name in _CALL_MEMBERS if isinstance(part.get(name), dict)), None)
     result = next((part[n] for n in _RESULT_MEMBERS if isinstance(part.get(n), dict)), None)
     if result is not None or kind in _RESULTS:
@@ -278,7 +314,7 @@ def _result(value: dict[str, Any]) -> Result:
     if texts and len(texts) == len(parts) and all(isinstance(text, str) for text in texts):
         output = "\n".join(texts)
     failed = next((value[name] for name in ("is_error", "isError") if name in value), None)
-    if failed is None and value.get("status") in {"error", "success"}:
+    if failed is None and value.get("status") in ("error", "success"):
         failed = value["status"] == "error"
     told = bool(failed) if isinstance(failed, bool) else None
     return Result(output, _text(_first(value, _RESULT_ID)), _text(_first(value, _NAME)), told)
@@ -289,4 +325,4 @@ def _first(value: dict[str, Any], names: tuple[str, ...]) -> Any:
 
 
 def _text(value: Any) -> str | None:
-    return None if value in {None, ""} or not isinstance(value, str | int) else str(value)
+    return str(value) or None if isinstance(value, str | int) else None

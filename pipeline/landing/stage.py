@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 from xxhash import xxh3_64_hexdigest
 
-from pipeline.errors import RejectedError
+from pipeline.errors import RejectedError, TrajtabError
 from pipeline.landing import formats
 from pipeline.landing.canonical import Keyer, canonical_json
 from pipeline.landing.columns import runs_frame, steps_frame, tasks_frame, tools_frame
 from pipeline.landing.decode import refuse_invalid_utf8
 from pipeline.landing.identity import identity
+from pipeline.landing.masking import Item, withhold
 from pipeline.landing.model import Damage, RejectError, Run, Task
+from pipeline.landing.reader import Piece
 from pipeline.landing.references import ReferenceBook
-from pipeline.redact import excerpt
+from pipeline.redact import excerpt, redact
 from pipeline.schema import Rejects, Runs, Steps
 
 if TYPE_CHECKING:
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
 
     from pipeline.landing.chunks import Chunk, Slice
     from pipeline.landing.formats import Format
-    from pipeline.landing.reader import Piece
 
 MOST_UINT32 = (1 << 32) - 1
 FLUSH_RUNS = 4096
@@ -39,10 +40,20 @@ class Options:
     labels: dict[str, str] = field(default_factory=dict)
     suite: str | None = None
     strict: bool = False
+    redact: bool = False
+    """Are secrets masked before anything is stored?"""
+    drop: tuple[str, ...] = ()
+    """What is stored as null: outputs, contents."""
 
     def text(self) -> str:
         """Return the options as the text that goes into a batch's name."""
-        return canonical_json({"set": self.labels, "suite": self.suite})
+        told: dict[str, Any] = {"set": self.labels, "suite": self.suite}
+        # Only what was asked for: batches landed without either keep their names.
+        if self.redact:
+            told["redact"] = True
+        if self.drop:
+            told["drop"] = self.drop
+        return canonical_json(told)
 
 
 @dataclass
@@ -75,8 +86,7 @@ class _Rows:
         self._options = options
         self._key = Keyer()
         self.book = ReferenceBook()
-        self.tasks: list[Task] = []
-        self._tasks_seen: set[str] = set()
+        self._tasks: dict[str, Task] = {}
         self.runs: list[pl.DataFrame] = []
         self.steps: list[pl.DataFrame] = []
         self.rejects: list[tuple[str, int, int, str, str, str]] = []
@@ -86,33 +96,42 @@ class _Rows:
     def add(
         self, shown: str, piece: Piece, occurrence: int, found: Iterable[Run | Task | Damage]
     ) -> None:
+        """Take in what a record holds: all of it, or none where something cannot land."""
+        runs: list[_Waiting] = []
+        tasks: dict[str, Task] = {}
+        damages: list[Damage] = []
         for number, item in enumerate(found):
+            if isinstance(item, Damage):
+                damages.append(item)
+                continue
             if isinstance(item, Task):
-                self._add_task(item)
-            elif isinstance(item, Damage):
-                self._refuse(shown, *item)
-            else:
-                if self._options.suite is not None:
-                    item.suite = self._options.suite
-                run_id = item.run_id or self._derived(piece, item, number, occurrence)
-                self._waiting.append(_Waiting(item, run_id, piece))
+                task = self._withheld(item)
+                tasks.setdefault(self._told(task), task)
+                continue
+            if self._options.suite is not None:
+                item.suite = self._options.suite
+            run_id = item.run_id or self._derived(piece, item, number, occurrence)
+            runs.append(_Waiting(self._withheld(item), run_id, piece))
+        for damage in damages:
+            self._refuse(shown, *damage)
+        self._waiting += runs
+        self._tasks |= {told: task for told, task in tasks.items() if told not in self._tasks}
         self._bytes += len(piece.data)
 
-    def _add_task(self, task: Task) -> None:
+    def _withheld(self, item: Item) -> Item:
+        return withhold(item, secrets=self._options.redact, drop=self._options.drop)
+
+    @property
+    def tasks(self) -> list[Task]:
+        return list(self._tasks.values())
+
+    def _told(self, task: Task) -> str:
+        """Return what makes a task another one."""
         if task.min_steps is not None and not 0 <= task.min_steps <= MOST_UINT32:
             raise RejectError("number_out_of_range", f"min_steps is {task.min_steps}")
-        known = repr(
-            (
-                task.task_id,
-                task.suite,
-                task.prompt,
-                task.reference_outputs,
-                self.book.add(task.references),
-            )
-        )
-        if known not in self._tasks_seen:
-            self._tasks_seen.add(known)
-            self.tasks.append(task)
+        references = self.book.add(task.references)
+        outputs = task.reference_outputs
+        return repr((task.task_id, task.suite, task.prompt, outputs, references))
 
     def _derived(self, piece: Piece, run: Run, number: int, occurrence: int) -> str:
         """Name a run whose source has no globally unique id by what it says."""
@@ -125,7 +144,7 @@ class _Rows:
     def _refuse(
         self, shown: str, line: int, offset: int, reason: str, detail: str, data: bytes
     ) -> None:
-        self.rejects.append((shown, line, offset, reason, detail, excerpt(data)))
+        self.rejects.append((shown, line, offset, reason, redact(detail), excerpt(data)))
 
     @property
     def full(self) -> bool:
@@ -141,7 +160,9 @@ class _Rows:
             return
         try:
             runs, steps = self._frames(waiting, shown, form)
-        except (TypeError, OverflowError, RejectError) as error:
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - one hostile record never stops a landing
             self._flush_apart(waiting, shown, form, error, strict=strict)
         else:
             self.runs.append(runs)
@@ -150,16 +171,15 @@ class _Rows:
     def _flush_apart(
         self, waiting: list[_Waiting], shown: str, form: Format, error: Exception, *, strict: bool
     ) -> None:
-        """A number no column can hold is somewhere: halve until its run stands alone."""
+        """A value no column can hold is somewhere: halve until its run stands alone."""
         if len(waiting) > 1:
             middle = len(waiting) // 2
             self._flush(waiting[:middle], shown, form, strict=strict)
             self._flush(waiting[middle:], shown, form, strict=strict)
             return
-        detail = (
-            error.detail if isinstance(error, RejectError) else "a number its column cannot hold"
-        )
-        reject = RejectError("number_out_of_range", detail)
+        numeric = isinstance(error, TypeError | OverflowError)
+        told = RejectError("number_out_of_range", "a number its column cannot hold")
+        reject = told if numeric else _as_reject(error)
         piece = waiting[0].piece
         if strict:
             raise RejectedError(f"{shown}:{piece.line}: {reject}") from error
@@ -212,23 +232,54 @@ def _decode(part: Slice, rows: _Rows, *, strict: bool) -> None:
     for piece, occurrence in part.pieces():
         try:
             found = _items(form, piece, part)
-        except RejectError as error:
             if strict:
-                raise RejectedError(f"{shown}:{piece.line}: {error}") from error
-            rows.refuse(shown, piece, error)
+                _refuse_damage(shown, found)
+            rows.add(shown, piece, occurrence, found)
+        except (TrajtabError, MemoryError):
+            raise
+        except Exception as error:
+            if part.cut_off(piece.offset, piece.data):
+                continue  # the file's damage tells of it
+            reject = _as_reject(error)
+            if strict:
+                raise RejectedError(f"{shown}:{piece.line}: {reject}") from error
+            rows.refuse(shown, piece, reject)
             continue
-        damaged = next((item for item in found if isinstance(item, Damage)), None)
-        if strict and damaged is not None:
-            told = f"{shown}:{damaged.line}: {damaged.reason}: {damaged.detail}"
-            raise RejectedError(told)
-        rows.add(shown, piece, occurrence, found)
         if rows.full:
             rows.flush(shown, form, strict=strict)
     rows.flush(shown, form, strict=strict)
+    if part.first and part.source.damage:
+        _tell_damage(shown, part.source.damage, rows, strict=strict)
+
+
+def _tell_damage(shown: str, damage: Damage, rows: _Rows, *, strict: bool) -> None:
+    if strict:
+        _refuse_damage(shown, [damage])
+    rows.add(shown, Piece(b"", damage.line, damage.offset), 0, [damage])
+
+
+def _refuse_damage(shown: str, found: list[Run | Task | Damage]) -> None:
+    damaged = next((item for item in found if isinstance(item, Damage)), None)
+    if damaged is not None:
+        raise RejectedError(f"{shown}:{damaged.line}: {damaged.reason}: {damaged.detail}")
+
+
+def _as_reject(error: Exception) -> RejectError:
+    """Return why a record cannot land; what no format foresaw is the record's fault all the same."""
+    if isinstance(error, RejectError):
+        return error
+    if isinstance(error, RecursionError):
+        return RejectError("too_deep", "nested too deep to be read")
+    return RejectError("unreadable", f"{type(error).__name__}: {error}"[:200])
 
 
 def _items(form: Format, piece: Piece, part: Slice) -> list[Run | Task | Damage]:
     if not form.reports_damage:
         refuse_invalid_utf8(piece.data)
     # All of a record or none of it: a list, so that a late refusal takes back its first runs.
-    return list(form.decode(piece, part.context))
+    found = form.decode(piece, part.context)
+    return [
+        item
+        for item in found
+        if not (isinstance(item, Damage) and part.cut_off(item.offset, item.data))
+    ]

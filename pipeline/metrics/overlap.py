@@ -150,6 +150,8 @@ def metrics(level: str) -> list[Metric]:
     common = pl.col(f"n_common{level}")
     of_e, of_a = pl.col(f"n_distinct_expected{level}"), pl.col(f"n_distinct{level}")
     what = "tool names" if level else "calls"
+    # With optional calls each level has an n of its own.
+    pooled = f"tp{level} + n_missing{level}" if level else "n_expected"
     no_set = "" if level else "; null where equality is only a relation"
 
     def fraction(
@@ -195,7 +197,7 @@ def metrics(level: str) -> list[Metric]:
             f"share of the expected {what} that happened, with repetition",
             "tp / n; 1 when n = 0",
             recall(tp, n),
-            (f"tp{level}", f"tp{level} + n_missing{level}"),
+            (f"tp{level}", pooled),
             headline=True,
         ),
         fraction(
@@ -203,7 +205,7 @@ def metrics(level: str) -> list[Metric]:
             f"harmonic mean of precision and recall over {what}",
             "2·tp / (n + m); 1 when n + m = 0",
             f1(tp, n, m),
-            (f"2 * tp{level}", f"tp{level} + n_missing{level} + n_calls"),
+            (f"2 * tp{level}", f"{pooled} + n_calls"),
             headline=True,
         ),
         truth(

@@ -32,6 +32,8 @@ class Format(NamedTuple):
     """What it can fill, for people."""
     lacks: str
     """What it cannot, for people."""
+    expects: tuple[str, ...] = ()
+    """Keys of its usual record, by which an unrecognised file is told what comes nearest."""
     silence_is_success: bool = False
     """Does a call that says nothing of an error count as one that worked?"""
     prepare: Callable[[Source], Any] | None = None

@@ -33,4 +33,5 @@ FORMAT = Format(
     decode=decode,
     fills="nothing: its thresholds belong into a gate",
     lacks="runs and tasks",
+    expects=("criteria",),
 )

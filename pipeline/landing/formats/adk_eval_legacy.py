@@ -119,4 +119,5 @@ FORMAT = Format(
     prepare=name_of,
     fills="tasks: prompt, reference calls per turn, reference answer",
     lacks="runs: an expectation is not one; ids other than the file's name",
+    expects=("query", "expected_tool_use"),
 )

@@ -95,4 +95,5 @@ FORMAT = Format(
     decode=decode,
     fills="tasks: prompt, reference calls per turn, reference answer, expected state",
     lacks="runs: an expectation is not one",
+    expects=("eval_cases",),
 )

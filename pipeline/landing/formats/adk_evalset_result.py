@@ -229,4 +229,5 @@ FORMAT = Format(
     decode=decode,
     fills="calls and answers per turn, references, success, ADK's own scores (as labels)",
     lacks="model responses between calls, times and tokens (but for the Go port's traces)",
+    expects=("eval_case_results",),
 )

@@ -119,4 +119,5 @@ FORMAT = Format(
     decode=decode,
     fills="steps, results, turns, parallel calls, sub-agents, times, tokens and errors, final state",
     lacks="tasks, references, success; model and tokens where events do not say them",
+    expects=("id", "events"),
 )

@@ -152,4 +152,5 @@ FORMAT = Format(
     reread=scattered.reread,
     fills="calls, outputs, errors, tokens, messages of generations, times, agents",
     lacks="what a response span only points to by its response_id; call ids, success, references",
+    expects=("object", "id"),
 )

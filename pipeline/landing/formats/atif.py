@@ -134,4 +134,5 @@ FORMAT = Format(
     decode=decode,
     fills="calls, outputs, tokens, cost, times, agent and its version, model; a trace's reward",
     lacks="errors (the format has no signal), tasks; calls in traces, which are texts there",
+    expects=("schema_version", "steps"),
 )

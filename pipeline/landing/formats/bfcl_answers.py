@@ -139,4 +139,5 @@ FORMAT = Format(
     decode=decode,
     fills="tasks with expected calls: every acceptable spelling up to 32, else the first",
     lacks="runs (they are in the result files), prompts, names of arguments given by position",
+    expects=("id", "ground_truth"),
 )

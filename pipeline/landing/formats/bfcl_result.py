@@ -186,4 +186,5 @@ FORMAT = Format(
     prepare=model_of,
     fills="calls, turns, responses, tokens and latency where given, the model from the path",
     lacks="outputs, errors, success; names of arguments given by position",
+    expects=("id", "result"),
 )

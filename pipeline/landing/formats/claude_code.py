@@ -145,5 +145,6 @@ FORMAT = Format(
     decode=decode,
     fills="steps, results, errors, turns, parallel calls, sub-agents, times, tokens, model",
     lacks="tasks, references, success, cost; a session must fit in memory",
+    expects=("type", "sessionId"),
     reports_damage=True,
 )

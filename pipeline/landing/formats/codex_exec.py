@@ -161,5 +161,6 @@ FORMAT = Format(
     decode=decode,
     fills="steps, results, errors, tokens by turn",
     lacks="times, the model, what the user asked, tasks, references; a stream must fit in memory",
+    expects=("type", "thread_id"),
     reports_damage=True,
 )

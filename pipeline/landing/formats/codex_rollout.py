@@ -171,5 +171,6 @@ FORMAT = Format(
     decode=decode,
     fills="steps, results, errors, turns, times, tokens, model",
     lacks="tasks, references, success, cost; a session must fit in memory",
+    expects=("type", "payload"),
     reports_damage=True,
 )

@@ -206,4 +206,5 @@ FORMAT = Format(
     decode=decode,
     fills="steps, results, errors, turns, parallel calls, times, tokens, model",
     lacks="tasks, references, success, cost, the agent's version",
+    expects=("sessionId", "projectHash", "messages"),
 )

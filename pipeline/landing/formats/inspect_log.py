@@ -219,4 +219,5 @@ FORMAT = Format(
     reread=reread,
     fills="calls, outputs, errors, epochs as trials, scores, targets, a sample's tokens in all",
     lacks="tokens and times of single responses, expected calls",
+    expects=("version", "eval"),
 )

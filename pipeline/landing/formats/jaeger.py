@@ -124,7 +124,7 @@ def _plain(tags: list[Tag] | None) -> dict[str, Any]:
 
 
 def _failed(tags: dict[str, Any]) -> bool:
-    marked = tags.get("error") in {True, "true"} or tags.get("otel.status_code") == "ERROR"
+    marked = tags.get("error") in (True, "true") or tags.get("otel.status_code") == "ERROR"
     return marked or bool(tags.get("error.type"))
 
 
@@ -193,4 +193,5 @@ FORMAT = Format(
     reread=reread,
     fills="calls, arguments and results where captured, errors, tokens, times, sub-agents, messages",
     lacks="references, success; arguments, results and messages where the tracer did not capture them",
+    expects=("traceID", "spans"),
 )

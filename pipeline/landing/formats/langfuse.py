@@ -287,4 +287,5 @@ FORMAT = Format(
     reread=reread,
     fills="calls, arguments, results, errors, tokens, cost, times, sub-agents, messages, scores as labels",
     lacks="references, success",
+    expects=("id", "traceId", "type", "startTime"),
 )

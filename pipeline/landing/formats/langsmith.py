@@ -236,4 +236,5 @@ FORMAT = Format(
     reread=_reread,
     fills="calls, arguments, results, errors, tokens, cost, times, messages, feedback as labels, example",
     lacks="references, success",
+    expects=("id", "run_type", "trace_id"),
 )

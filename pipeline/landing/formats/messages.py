@@ -166,4 +166,5 @@ FORMAT = Format(
     decode=decode,
     fills="calls, outputs, prompt hash; errors and tokens where told; agentevals' references",
     lacks="success, most ids and times",
+    expects=("messages",),
 )

@@ -185,4 +185,5 @@ FORMAT = Format(
     decode=decode,
     fills="commands, outputs, errors (return codes), tokens, cost, times, the submission",
     lacks="success, trials, references; in version 1 times and cost by step",
+    expects=("trajectory_format", "info", "messages"),
 )

@@ -145,4 +145,5 @@ FORMAT = Format(
     decode=decode,
     fills="calls, outputs, prompt hash; tokens and expected calls where the line gives them",
     lacks="errors (the format has no signal), times",
+    expects=("messages",),
 )

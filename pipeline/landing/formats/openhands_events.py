@@ -65,4 +65,5 @@ FORMAT = Format(
     decode=decode,
     fills="calls, outputs, errors, parallel calls, tokens, times, the model",
     lacks="ids, tasks, references, success; a trajectory must fit in memory",
+    expects=("action", "args"),
 )

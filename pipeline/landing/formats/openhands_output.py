@@ -164,4 +164,5 @@ FORMAT = Format(
     decode=decode,
     fills="calls, outputs, errors, parallel calls, tokens, cost of the run, times, the model",
     lacks="trials, references; success unless the record has it; ids and times in the oldest logs",
+    expects=("instance_id", "history"),
 )

@@ -194,4 +194,5 @@ FORMAT = Format(
     reread=reread,
     fills="calls, arguments and results where captured, errors, tokens, times, sub-agents, messages",
     lacks="references, success; arguments, results and messages where the tracer did not capture them",
+    expects=("resourceSpans",),
 )

@@ -78,4 +78,5 @@ FORMAT = Format(
     decode=decode,
     fills="calls and references",
     lacks="everything else",
+    expects=("case_id", "actual"),
 )

@@ -100,4 +100,5 @@ FORMAT = Format(
     reread=reread,
     fills="calls, arguments, results, errors, tokens, cost, times, sub-agents, messages",
     lacks="references, success",
+    expects=("name", "start_time", "context.trace_id", "context.span_id"),
 )

@@ -277,5 +277,6 @@ FORMAT = Format(
     decode=decode,
     fills="steps, results, errors, tokens, times, reported backtracks, prompts",
     lacks="references, turns, parallel calls",
+    expects=("trajectory_id", "steps"),
     silence_is_success=True,
 )

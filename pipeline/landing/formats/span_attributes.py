@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 _SESSION = ("gen_ai.conversation.id", "session.id")
 _VOCABULARY = ("gen_ai.", "llm.", "openinference.", "ai.")
-_FAILED = {"ERROR", "STATUS_CODE_ERROR", 2}
+_ERROR_CODE = 2
+_FAILED = ("ERROR", "STATUS_CODE_ERROR", True)
 
 _object = msgspec.json.Decoder(dict[str, Any]).decode
 _objects = msgspec.json.Decoder(list[dict[str, Any]]).decode
@@ -43,7 +44,7 @@ def _told(record: dict[str, Any], *names: str) -> Any:
 
 
 def _id(value: Any) -> str | None:
-    return str(value).removeprefix("0x") if value not in {None, ""} else None
+    return str(value).removeprefix("0x") or None if isinstance(value, str | int) else None
 
 
 def _trace_id(record: dict[str, Any]) -> str | None:
@@ -82,15 +83,19 @@ def _span(record: dict[str, Any], number: int) -> Span:
         resource=members(members(record, "resource"), "attributes"),
         events=[
             Event(str(event.get("name", "")), members(event, "attributes"))
-            for event in record.get("events") or ()
+            for event in _listed(record.get("events"))
             if isinstance(event, dict)
         ],
     )
 
 
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
 def _code(status: dict[str, Any]) -> Any:
     code = status.get("status_code", status.get("code"))
-    return code.rpartition(".")[2].upper() if isinstance(code, str) else code
+    return code.rpartition(".")[2].upper() if isinstance(code, str) else code == _ERROR_CODE
 
 
 def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
@@ -131,4 +136,5 @@ FORMAT = Format(
     reread=reread,
     fills="what the attributes say: calls, tokens, messages; times and errors where given",
     lacks="references, success",
+    expects=("attributes", "name", "context"),
 )

@@ -231,5 +231,6 @@ FORMAT = Format(
     decode=decode,
     fills="actions (the first word is the tool), outputs, durations, tokens and cost of the run",
     lacks="errors (the format has no signal), success, times, tokens by step, references",
+    expects=("trajectory", "history"),
     prepare=prepare,
 )

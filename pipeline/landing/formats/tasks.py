@@ -77,4 +77,5 @@ FORMAT = Format(
     decode=decode,
     fills="tasks, references and tools",
     lacks="runs",
+    expects=("task_id", "references"),
 )

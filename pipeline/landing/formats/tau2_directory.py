@@ -97,4 +97,5 @@ FORMAT = Format(
     prepare=prepare_directory,
     fills="what tau2_results fills; spoken conversations as far as their words are recorded",
     lacks="the system prompt, durations of calls, sound",
+    expects=("id", "task_id", "termination_reason", "messages"),
 )

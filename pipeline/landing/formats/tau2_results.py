@@ -181,4 +181,5 @@ FORMAT = Format(
     prepare=prepare,
     fills="calls of agent and user, outputs, errors, tokens, cost, times, reward, expected actions",
     lacks="the system prompt, durations of calls",
+    expects=("info", "tasks", "simulations"),
 )

@@ -74,4 +74,5 @@ FORMAT = Format(
     decode=decode,
     fills="what was said, and results (of calls that are not recorded)",
     lacks="calls, errors, ids, success: no metric of calls can be told of these runs",
+    expects=("messages_display",),
 )

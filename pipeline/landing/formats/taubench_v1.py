@@ -133,4 +133,5 @@ FORMAT = Format(
     decode=decode,
     fills="calls, outputs, errors (text that begins with Error), reward, trial, expected actions",
     lacks="times, tokens, the model, the suite",
+    expects=("task_id", "reward", "traj"),
 )

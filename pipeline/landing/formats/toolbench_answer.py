@@ -107,4 +107,5 @@ FORMAT = Format(
     decode=decode,
     fills="calls and outputs of the path taken, errors, success; size of the search as labels",
     lacks="calls of the branches given up, task ids, times; tokens other than a total (a label)",
+    expects=("win", "tree"),
 )

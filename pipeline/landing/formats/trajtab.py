@@ -151,5 +151,6 @@ FORMAT = Format(
     decode=decode,
     fills="everything",
     lacks="nothing",
+    expects=("run_id", "steps"),
     silence_is_success=True,
 )

@@ -1,0 +1,60 @@
+"""What to tell of a file that no format recognises: what was seen, and which formats come nearest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipeline.landing import formats
+from pipeline.landing.reader import wide_encoding
+
+if TYPE_CHECKING:
+    from pipeline.landing.formats import Format
+    from pipeline.landing.reader import Head, Source
+
+MOST_GUESSES = 3
+MOST_KEYS = 8
+
+
+def unrecognised(source: Source) -> str:
+    """Return the sentence that refuses a file."""
+    head = source.head
+    if source.damage is not None:
+        return f"{source.shown}: damaged archive: {source.damage.detail}"
+    if encoding := wide_encoding(head.text):
+        return f"{source.shown}: the text is {encoding}; save it as UTF-8"
+    if head.framing == "empty":
+        return f"{source.shown}: the file is empty"
+    if head.framing == "other":
+        return f"{source.shown}: line 1 is no JSON; a log of JSON or JSON lines was expected"
+    seen: object = type(head.first).__name__
+    if isinstance(head.first, dict):
+        seen = sorted(head.first)[:MOST_KEYS]
+    near = "".join(f"; {guess}" for guess in guesses(head))
+    told = f"{source.shown}: no format has records with {seen}{near}"
+    return f"{told}; `trajtab formats` lists them, --from names one"
+
+
+def guesses(head: Head) -> list[str]:
+    """Say of up to three formats what they expect and the first record lacks, the nearest first.
+
+    The nearest has the largest part of its expected keys there; of equal ones that with more of
+    them, then the one that is tried first. A format none of whose keys are there is no guess.
+    """
+    if not isinstance(head.first, dict):
+        return []
+    seen = head.first.keys()
+    near = [form for form in formats.every() if seen & set(form.expects)]
+    near.sort(key=lambda form: _distance(form, set(seen)))
+    return [_guess(form, set(seen)) for form in near[:MOST_GUESSES]]
+
+
+def _distance(form: Format, seen: set[str]) -> tuple[float, int]:
+    there = len(seen & set(form.expects))
+    return -there / len(form.expects), -there
+
+
+def _guess(form: Format, seen: set[str]) -> str:
+    missing = [key for key in form.expects if key not in seen]
+    if missing:
+        return f"{form.name} would need {', '.join(missing)}"
+    return f"{form.name} has {', '.join(form.expects)}, but in another shape"

@@ -1,0 +1,151 @@
+"""What a landing withholds: no secret reaches a file of the lake, and nothing else changes."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+from lakes import trajtab
+from making import call, run, runs_of, scores_of, steps_of, want, write
+
+from pipeline.errors import UnknownNameError
+from pipeline.lake import Lake
+from pipeline.landing.land import land
+from pipeline.scoring import score
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MAIL = "ada@example.org"
+KEY = "sk-0123456789abcdef"
+PHRASE = "open sesame now"
+
+
+def secretive(run_id: str, mail: str = MAIL) -> dict[str, Any]:
+    """A run with a secret in every place that holds text."""
+    return run(
+        run_id,
+        call("send", {"to": mail, "password": PHRASE, "n": 1.0}, output={"api_key": KEY}),
+        call("retry", json.dumps({"password": PHRASE}), error=f"Bearer {KEY}", labels={"by": MAIL}),
+        {"kind": "message", "content": f"I am {MAIL}"},
+        {"kind": "final", "content": f"sent to {MAIL}"},
+        final_output=f"sent to {MAIL}",
+        final_state={"token": KEY, "users": {MAIL: 1}},
+        labels={"who": MAIL},
+        started_at=f"asked by {MAIL}",
+        expected=[want("send", {"to": mail, "password": PHRASE, "n": 1}), want("retry", {"password": PHRASE})],
+    )  # fmt: skip
+
+
+def stored(lake: Path) -> str:
+    """Return every cell of every table of a lake, as text."""
+    tables = [pl.read_parquet(file, glob=False) for file in sorted(lake.rglob("*.parquet"))]
+    return "\n".join(repr(table.rows()) for table in tables)
+
+
+def test_without_it_the_secrets_are_stored(tmp_path: Path) -> None:
+    land([write(tmp_path / "a.jsonl", [secretive("r1")])], tmp_path / "lake", workers=1)
+    assert [text in stored(tmp_path / "lake") for text in (MAIL, KEY, PHRASE)] == [True] * 3
+
+
+def test_no_secret_is_stored(tmp_path: Path) -> None:
+    task = {"task_id": "t", "prompt": f"write to {MAIL}", "reference_output": f"sent to {MAIL}",
+            "references": [[want("send", {"to": MAIL})]], "labels": {"by": MAIL}}  # fmt: skip
+    sources = [
+        write(tmp_path / "a.jsonl", [secretive("r1"), {"run_id": MAIL}]),
+        write(tmp_path / "b.jsonl", [task]),
+    ]
+    report = land(sources, tmp_path / "lake", workers=1, redact=True)
+    assert (report.runs, report.tasks, report.rejects.total()) == (1, 1, 1)
+    told = stored(tmp_path / "lake")
+    assert [text for text in (MAIL, KEY, PHRASE, "sesame") if text in told] == []
+
+
+def test_what_is_stored_instead(tmp_path: Path) -> None:
+    land(
+        [write(tmp_path / "a.jsonl", [secretive("r1")])], tmp_path / "lake", workers=1, redact=True
+    )
+    steps = steps_of(tmp_path / "lake")
+    assert steps["tool_args"].to_list() == [
+        '{"n":1.0,"password":"[redacted]","to":"[redacted]"}',
+        '{"password":"[redacted]"}',
+        None,
+        None,
+    ]
+    assert steps["args_status"].to_list()[:2] == ["ok", "ok"]
+    assert steps["output"][0] == '{"api_key":"[redacted]"}'
+    assert steps["content"].to_list()[2:] == ["I am [redacted]", "sent to [redacted]"]
+    assert steps["is_error"].to_list()[:2] == [False, True]
+    assert runs_of(tmp_path / "lake")["final_output"][0] == "sent to [redacted]"
+
+
+def test_references_are_masked_alike_so_scores_stay(tmp_path: Path) -> None:
+    """Both calls match in both lakes: f1 is 1."""
+    source = write(tmp_path / "a.jsonl", [secretive("r1")])
+    for name, masked in (("plain", False), ("masked", True)):
+        land([source], tmp_path / name, workers=1, redact=masked)
+        score(Lake.open(tmp_path / name))
+        assert scores_of(tmp_path / name)["f1"].to_list() == [1.0]
+
+
+def test_calls_that_differ_in_secrets_alone_become_equal(tmp_path: Path) -> None:
+    records = [secretive("r1"), secretive("r2", "bob@example.org")]
+    source = write(tmp_path / "a.jsonl", records)
+    for name, masked, distinct in (("plain", False, 2), ("masked", True, 1)):
+        land([source], tmp_path / name, workers=1, redact=masked)
+        sent = steps_of(tmp_path / name).filter(tool_name="send")
+        assert sent["call_key"].n_unique() == distinct
+
+
+def test_text_without_secrets_is_stored_byte_for_byte(tmp_path: Path) -> None:
+    """Numbers keep their spelling, and damaged arguments their text."""
+    record = run("r1", call("a", '{"x": 1.0, "y": 123456789012345678901}'), call("b", '{"cut'))
+    source = write(tmp_path / "a.jsonl", [record])
+    for name, masked in (("plain", False), ("masked", True)):
+        land([source], tmp_path / name, workers=1, redact=masked)
+    plain, masked_ = (steps_of(tmp_path / name).drop("run_key") for name in ("plain", "masked"))
+    assert plain.rows() == masked_.rows()
+
+
+@pytest.mark.parametrize(
+    ("drop", "outputs", "contents"),
+    [((), 1, 2), (("outputs",), 0, 2), (("contents",), 1, 0), (("contents", "outputs"), 0, 0)],
+)
+def test_drop(tmp_path: Path, drop: tuple[str, ...], outputs: int, contents: int) -> None:
+    source = write(tmp_path / "a.jsonl", [secretive("r1")])
+    land([source], tmp_path / "lake", workers=1, drop=drop)
+    steps = steps_of(tmp_path / "lake")
+    assert (steps["output"].count(), steps["content"].count()) == (outputs, contents)
+    assert runs_of(tmp_path / "lake")["final_output"].count() == 1
+    assert steps["error"].count() == 1
+
+
+def test_what_is_withheld_is_part_of_the_batchs_name(tmp_path: Path) -> None:
+    source = write(tmp_path / "a.jsonl", [secretive("r1")])
+    asked: list[dict[str, Any]] = [
+        {}, {"redact": True}, {"drop": ["outputs"]}, {"drop": ["contents", "outputs"]},
+    ]  # fmt: skip
+    lake = tmp_path / "lake"
+    for options in asked:
+        assert land([source], lake, workers=1, **options).batches == 1
+    again = land([source], lake, workers=1, drop=["outputs", "contents", "outputs"])
+    assert (again.batches, again.already) == (0, 1)
+
+
+def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = write(tmp_path / "a.jsonl", [secretive("r1")])
+    lake = tmp_path / "lake"
+    assert trajtab("land", source, "--lake", lake, "--redact", "--drop", "outputs", "--drop", "contents") == 0  # fmt: skip
+    assert MAIL not in stored(lake)
+    assert steps_of(lake)["output"].count() == 0
+    assert trajtab("land", source, "--lake", lake, "--drop", "names") == 2
+    assert "outputs" in capsys.readouterr().err
+
+
+def test_only_known_things_can_be_dropped(tmp_path: Path) -> None:
+    source = write(tmp_path / "a.jsonl", [secretive("r1")])
+    with pytest.raises(UnknownNameError, match="did you mean 'outputs'"):
+        land([source], tmp_path / "lake", drop=["output"])
+    assert not (tmp_path / "lake").exists()

@@ -1,0 +1,329 @@
+"""Packed and streamed logs land as the plain ones do; damage costs what it hit and is told once."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pyarrow as pa
+import pytest
+from making import call, run, runs_of, steps_of, write
+
+from pipeline.errors import RejectedError, UnrecognisedError
+from pipeline.lake import Lake
+from pipeline.landing import chunks
+from pipeline.landing.land import land
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+RECORDS = [run(f"r{i:03}", call("look", {"i": i})) for i in range(300)]
+_random = random.Random(7)  # noqa: S311 - text that packs badly, so that a file has several blocks
+LONG = [run(f"r{i:03}", call("look", {"x": _random.randbytes(900).hex()})) for i in range(300)]
+
+
+def _zstd(data: bytes) -> bytes:
+    packed = io.BytesIO()
+    with pa.CompressedOutputStream(packed, "zstd") as stream:
+        stream.write(data)
+        stream.flush()
+        return packed.getvalue() if stream.closed else _closed(stream, packed)
+
+
+def _closed(stream: pa.NativeFile, packed: io.BytesIO) -> bytes:
+    keep = packed.getvalue
+    stream.close()
+    return keep()
+
+
+PACKERS = {"gz": gzip.compress, "xz": lzma.compress, "zst": _zstd}
+
+
+def lines(records: list[dict[str, object]], folder: Path) -> bytes:
+    return write(folder / "plain" / "log.jsonl", records).read_bytes()
+
+
+def rejects_of(lake: Path) -> pl.DataFrame:
+    files = [batch.file("rejects") for batch in Lake.open(lake).batches() if batch.rows("rejects")]
+    return pl.concat([pl.read_parquet(file) for file in files])
+
+
+def ids(lake: Path) -> list[str]:
+    return runs_of(lake)["run_id"].to_list()
+
+
+@pytest.fixture(autouse=True)
+def own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setenv("TMPDIR", str(folder))
+    return folder
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+@pytest.mark.parametrize("name", ["log.jsonl.{}", "named_otherwise"])
+def test_packed_is_plain(
+    tmp_path: Path, own_temporary_folder: Path, suffix: str, name: str
+) -> None:
+    data = lines(RECORDS, tmp_path)
+    path = tmp_path / name.format(suffix)
+    path.write_bytes(PACKERS[suffix](data))
+    land([tmp_path / "plain" / "log.jsonl"], tmp_path / "a")
+    report = land([path], tmp_path / "b")
+    gone = "landed_at", "source_path"
+    assert runs_of(tmp_path / "b").drop(gone).equals(runs_of(tmp_path / "a").drop(gone))
+    assert steps_of(tmp_path / "b").equals(steps_of(tmp_path / "a"))
+    assert set(runs_of(tmp_path / "b")["source_path"]) == {str(path)}
+    assert report.recognised[0].source.shown == str(path)
+    assert list(own_temporary_folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_streams_that_follow_each_other(tmp_path: Path, suffix: str) -> None:
+    first, second = lines(RECORDS[:5], tmp_path), lines(RECORDS[5:9], tmp_path)
+    packed = PACKERS[suffix](first) + PACKERS[suffix](second)
+    (tmp_path / "log").write_bytes(packed)
+    assert land([tmp_path / "log"], tmp_path / "lake").runs == 9
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_what_came_before_the_end_lands(tmp_path: Path, suffix: str) -> None:
+    data = lines(LONG, tmp_path)
+    packed = PACKERS[suffix](data)
+    path = tmp_path / "log"
+    path.write_bytes(packed[: len(packed) * 2 // 3])
+    report = land([path], tmp_path / "lake")
+    assert report.rejects == {"damaged_archive": 1}
+    found = ids(tmp_path / "lake")
+    assert found == [f"r{i:03}" for i in range(len(found))]
+    assert 0 < len(found) < 300
+    ((source, line, offset, detail),) = rejects_of(tmp_path / "lake").select(
+        "source_path", "line", "byte_offset", "detail"
+    ).rows()  # fmt: skip
+    assert source == str(path)
+    assert line == len(found) + 1
+    assert len(b"".join(data.splitlines(keepends=True)[: len(found)])) <= offset < len(data)
+    assert detail
+    again = land([path], tmp_path / "lake")
+    assert (again.already, again.batches) == (1, 0)
+
+
+def test_a_whole_copy_of_what_was_cut_off_lands_the_rest(tmp_path: Path) -> None:
+    packed = gzip.compress(lines(RECORDS, tmp_path))
+    (tmp_path / "cut.gz").write_bytes(packed[:-9])
+    (tmp_path / "whole.gz").write_bytes(packed)
+    land([tmp_path / "cut.gz"], tmp_path / "lake")
+    report = land([tmp_path / "whole.gz"], tmp_path / "lake")
+    assert report.rejects == {}
+    assert len(ids(tmp_path / "lake")) == 300
+
+
+@pytest.mark.parametrize("suffix", ["gz", "xz"])
+def test_a_changed_byte_is_noticed(tmp_path: Path, suffix: str) -> None:
+    packed = bytearray(PACKERS[suffix](lines(LONG, tmp_path)))
+    packed[len(packed) // 2] ^= 0xFF
+    (tmp_path / "log").write_bytes(packed)
+    report = land([tmp_path / "log"], tmp_path / "lake")
+    assert report.rejects["damaged_archive"] == 1
+
+
+def test_a_damaged_array_is_one_reject(tmp_path: Path) -> None:
+    cases = [{"case_id": f"c{i}", "actual": [{"name": "a", "args": {"i": i}}]} for i in range(50)]
+    import json  # noqa: PLC0415 - removed below
+
+    text = json.dumps(cases).encode()
+    packed = gzip.compress(text[:-30])
+    (tmp_path / "pairs.gz").write_bytes(packed[:-9])
+    report = land([tmp_path / "pairs.gz"], tmp_path / "lake")
+    assert report.rejects == {"damaged_archive": 1}
+    assert report.runs == 49
+
+
+def test_strict_stops_at_damage(tmp_path: Path) -> None:
+    (tmp_path / "log.gz").write_bytes(gzip.compress(lines(RECORDS, tmp_path))[:-9])
+    with pytest.raises(RejectedError, match=r"log\.gz:301: damaged_archive: "):
+        land([tmp_path / "log.gz"], tmp_path / "lake", strict=True)
+
+
+def test_nothing_left_of_an_archive_is_told(tmp_path: Path) -> None:
+    (tmp_path / "log.gz").write_bytes(gzip.compress(b"x")[:10])
+    with pytest.raises(UnrecognisedError, match=r"log\.gz: damaged archive: it ends inside"):
+        land([tmp_path / "log.gz"], tmp_path / "lake")
+
+
+def test_damage_of_a_file_of_many_batches_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chunks, "MOST_RECORDS", 40)
+    (tmp_path / "log.gz").write_bytes(gzip.compress(lines(RECORDS, tmp_path))[:-9])
+    report = land([tmp_path / "log.gz"], tmp_path / "lake", workers=1)
+    assert (report.batches, report.runs) == (8, 300)
+    assert report.rejects == {"damaged_archive": 1}
+
+
+def test_workers_read_the_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunks, "MOST_RECORDS", 100)
+    (tmp_path / "log.gz").write_bytes(gzip.compress(lines(RECORDS, tmp_path)))
+    assert land([tmp_path / "log.gz"], tmp_path / "lake", workers=2).batches == 3
+    assert len(ids(tmp_path / "lake")) == 300
+
+
+def zipped(path: Path, files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> Path:
+    with zipfile.ZipFile(path, "w", method) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return path
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> dict[str, bytes]:
+    return {
+        "day/a.jsonl": lines(RECORDS[:3], tmp_path),
+        "day/b.jsonl.gz": gzip.compress(lines(RECORDS[3:5], tmp_path)),
+        "c.jsonl": lines(RECORDS[5:9], tmp_path),
+        "__MACOSX/c.jsonl": b"no log",
+        "day/.hidden": b"no log",
+    }
+
+
+@pytest.mark.parametrize(
+    "method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
+)
+def test_each_member_is_a_source(tmp_path: Path, three: dict[str, bytes], method: int) -> None:
+    path = zipped(tmp_path / "x.zip", three, method)
+    report = land([path], tmp_path / "lake")
+    assert report.unrecognised == []
+    shown = runs_of(tmp_path / "lake").select("run_id", "source_path").rows()
+    names = ["day/a.jsonl"] * 3 + ["day/b.jsonl.gz"] * 2 + ["c.jsonl"] * 4
+    assert shown == [(f"r{i:03}", f"{path}!{name}") for i, name in enumerate(names)]
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+@pytest.mark.parametrize("streamed", [False, True])
+def test_an_archive_without_its_directory(
+    tmp_path: Path, three: dict[str, bytes], method: int, *, streamed: bool
+) -> None:
+    """Cut off before the directory at its end: every member lands, the last tells of it."""
+    if streamed and method == zipfile.ZIP_STORED:
+        pytest.skip("only packed bytes tell their own end")
+    files = {name: three[name] for name in ("day/a.jsonl", "c.jsonl")}
+    whole = zipped(tmp_path / "x.zip", files, method).read_bytes()
+    if streamed:
+        into = io.BytesIO()
+        sink = io.BufferedWriter(_Unseekable(into))
+        with zipfile.ZipFile(sink, "w", method) as archive:  # type: ignore[arg-type]
+            for name, data in files.items():
+                archive.writestr(name, data)
+        sink.flush()
+        whole = into.getvalue()
+    (tmp_path / "x.zip").write_bytes(whole[: whole.index(b"PK\x01\x02")])
+    report = land([tmp_path / "x.zip"], tmp_path / "lake")
+    assert report.runs == 7
+    assert report.rejects == {"damaged_archive": 1}
+    (source,) = rejects_of(tmp_path / "lake")["source_path"]
+    assert source.endswith("x.zip!c.jsonl")
+
+
+class _Unseekable(io.RawIOBase):
+    def __init__(self, into: io.BytesIO) -> None:
+        self._into = into
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: bytes) -> int:  # type: ignore[override]
+        return self._into.write(data)
+
+
+def test_a_member_cut_off_lands_as_far_as_it_goes(tmp_path: Path) -> None:
+    files = {"a.jsonl": lines(RECORDS[:3], tmp_path), "b.jsonl": lines(LONG[3:], tmp_path)}
+    whole = zipped(tmp_path / "x.zip", files).read_bytes()
+    (tmp_path / "x.zip").write_bytes(whole[: len(whole) // 2])
+    report = land([tmp_path / "x.zip"], tmp_path / "lake")
+    assert report.rejects == {"damaged_archive": 1}
+    found = ids(tmp_path / "lake")
+    assert found == [f"r{i:03}" for i in range(len(found))]
+    assert 100 < len(found) < 200
+
+
+def test_a_damaged_member_leaves_the_others_whole(tmp_path: Path) -> None:
+    files = {"a.jsonl": lines(LONG[:200], tmp_path), "b.jsonl": lines(LONG[200:], tmp_path)}
+    packed = bytearray(zipped(tmp_path / "x.zip", files).read_bytes())
+    packed[len(packed) // 3] ^= 0xFF
+    (tmp_path / "x.zip").write_bytes(packed)
+    report = land([tmp_path / "x.zip"], tmp_path / "lake")
+    assert report.rejects["damaged_archive"] == 1
+    assert set(ids(tmp_path / "lake")) >= {f"r{i:03}" for i in [*range(50), *range(200, 300)]}
+
+
+def test_names_in_an_archive_stay_inside(tmp_path: Path) -> None:
+    files = {
+        "../../out.jsonl": lines(RECORDS[:1], tmp_path),
+        "/abs.jsonl": lines(RECORDS[1:2], tmp_path),
+        "x": lines(RECORDS[2:3], tmp_path),
+        "x/y": lines(RECORDS[3:4], tmp_path),
+        "./x": lines(RECORDS[4:5], tmp_path),
+    }
+    path = zipped(tmp_path / "x.zip", files)
+    before = {p for p in tmp_path.rglob("*") if "lake" not in p.parts}
+    assert land([path], tmp_path / "lake").runs == 5
+    assert {p for p in tmp_path.rglob("*") if "lake" not in p.parts} == before
+
+
+@pytest.mark.parametrize("files", [{}, {"a/": b""}])
+def test_an_archive_without_files(tmp_path: Path, files: dict[str, bytes]) -> None:
+    with pytest.raises(UnrecognisedError, match=r"x\.zip: .*no file in it can be unpacked"):
+        land([zipped(tmp_path / "x.zip", files)], tmp_path / "lake")
+
+
+def test_an_inspect_archive_is_one_source(
+    tmp_path: Path, real_data: Callable[[str], Path]
+) -> None:
+    logs = sorted(real_data("inspect_log").rglob("*.eval"))
+    if not logs:
+        pytest.skip("no .eval among the real files")
+    report = land([logs[0]], tmp_path / "lake")
+    assert [(f.format, f.source.shown) for f in report.recognised] == [("inspect_log", str(logs[0]))]
+    assert report.runs >= 1
+    again = land([zipped(tmp_path / "x.zip", {"a.eval": logs[0].read_bytes()})], tmp_path / "lake")
+    assert (again.already, again.runs) == (1, 0)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_standard_input(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    data = pack(lines(RECORDS, tmp_path))
+    command = [sys.executable, "-m", "pipeline", "land", "-", "--lake", str(tmp_path / "lake")]
+    done = subprocess.run(command, input=data, check=True, capture_output=True)
+    assert b"-: trajtab" in done.stderr
+    assert len(ids(tmp_path / "lake")) == 300
+    assert set(runs_of(tmp_path / "lake")["source_path"]) == {"-"}
+
+
+def test_nothing_on_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
+    with pytest.raises(UnrecognisedError, match="^-: the file is empty"):
+        land(["-"], tmp_path / "lake")
+
+
+def test_a_pipe_with_a_name(tmp_path: Path) -> None:
+    """As a shell's <(...) gives it: read once, in order."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    data = lines(RECORDS, tmp_path)
+    writer = threading.Thread(target=pipe.write_bytes, args=(data,))
+    writer.start()
+    report = land([pipe], tmp_path / "lake", workers=1)
+    writer.join()
+    assert report.runs == 300
