@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 import zipfile
 import zlib
 from typing import TYPE_CHECKING
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 
 MAGIC = b"PK\x03\x04"
 _SAMPLE = re.compile(r"samples/[^/]+\.json")
-_UNREADABLE = (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError)
+_UNREADABLE = (
+    zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, NotImplementedError,
+    RuntimeError, ValueError,
+)  # fmt: skip
 
 
 def is_archive(head: Head) -> bool:
@@ -51,7 +55,8 @@ def samples(source: Source) -> Iterator[Piece]:
         numbers = [number for name, number in last.items() if _SAMPLE.fullmatch(name)]
         for ordinal, number in enumerate(numbers):
             info = members[number]
-            yield Piece(_read(archive, info), 1, info.header_offset, ordinal, (number,))
+            offset = max(info.header_offset, 0)  # a damaged directory may point before the file
+            yield Piece(_read(archive, info), 1, offset, ordinal, (number,))
 
 
 def reread(source: Source, places: Sequence[Place]) -> Iterator[bytes]:

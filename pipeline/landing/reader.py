@@ -191,7 +191,7 @@ def look(text: bytes, name: str = "", *, whole: bool = True) -> Head:
         return Head("empty", None, None, text, name)
     lines = [line for line in body.splitlines()[:40] if line.strip()]
     several = len(lines) > 1
-    first_line = lines[0]
+    first_line = next(value for _, value in _glued(lines[0].strip()))
     value = _partial(body)
     if body[:1] == b"[" and not (several and _is_whole(first_line)):
         items = value if isinstance(value, list) else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import lzma
 import os
 import random
@@ -34,17 +35,10 @@ LONG = [run(f"r{i:03}", call("look", {"x": _random.randbytes(900).hex()})) for i
 
 
 def _zstd(data: bytes) -> bytes:
-    packed = io.BytesIO()
+    packed = pa.BufferOutputStream()
     with pa.CompressedOutputStream(packed, "zstd") as stream:
         stream.write(data)
-        stream.flush()
-        return packed.getvalue() if stream.closed else _closed(stream, packed)
-
-
-def _closed(stream: pa.NativeFile, packed: io.BytesIO) -> bytes:
-    keep = packed.getvalue
-    stream.close()
-    return keep()
+    return bytes(packed.getvalue())
 
 
 PACKERS = {"gz": gzip.compress, "xz": lzma.compress, "zst": _zstd}
@@ -141,8 +135,6 @@ def test_a_changed_byte_is_noticed(tmp_path: Path, suffix: str) -> None:
 
 def test_a_damaged_array_is_one_reject(tmp_path: Path) -> None:
     cases = [{"case_id": f"c{i}", "actual": [{"name": "a", "args": {"i": i}}]} for i in range(50)]
-    import json  # noqa: PLC0415 - removed below
-
     text = json.dumps(cases).encode()
     packed = gzip.compress(text[:-30])
     (tmp_path / "pairs.gz").write_bytes(packed[:-9])
