@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 LOGS ?= data_samples
 OUT ?= report.html
 
-.PHONY: help install report test doctest check lint types wheel docs pages bench build lock soak clean
+.PHONY: help install report test doctest check lint types wheel docs pages bench build lock soak fuzz clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -54,6 +54,9 @@ bench: $(READY) ## measure; prints ratios, machine and versions
 
 soak: $(READY) ## property tests, many more examples
 	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest -q -n 2 tests
+
+fuzz: $(READY) ## damage every log at hand and land it, for FOR=300 seconds
+	$(BIN)/python -m tests.fuzz $(or $(FOR),300)
 
 build: $(READY) ## build wheel and sdist into dist/
 	rm -rf dist

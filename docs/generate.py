@@ -6,6 +6,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from pipeline.landing import formats
+from pipeline.landing.model import REASONS
 from pipeline.metrics.registry import metrics
 
 HERE = Path(__file__).resolve().parent
@@ -31,6 +33,16 @@ BETTER = {
 HEAD = """# Metrics
 
 Made from the registry by `make pages`; `trajtab metrics NAME` prints the same. `E` is the list of expected calls (n of them), `A` the run's actual tool calls (m), `T` its decision steps: `llm_call`, `tool_call`, `final`. `tp` counts matched calls with repetition: the multiset intersection of E and A, or a maximum one-to-one matching where equality is only a relation. Undefined is null, never 0 and never NaN, and every table says how many rows were null.
+"""
+
+
+FORMATS_HEAD = """# Formats
+
+Made from the registry by `make pages`; `trajtab formats` prints the same. A file's format is told by its content, in this order; `land` says what it took each file for and why, and `land --from NAME` names one outright. A record that cannot land is a row in `rejects`, with its reason.
+"""
+REASONS_HEAD = """## Why a record is rejected
+
+The reasons are a closed vocabulary: `trajtab sql LAKE "SELECT reason, count(*) FROM rejects GROUP BY 1"`.
 """
 
 
@@ -64,6 +76,18 @@ def metrics_page() -> str:
     return "\n".join(parts)
 
 
+def formats_page() -> str:
+    """Return docs/formats.md."""
+    parts = [FORMATS_HEAD]
+    for form in formats.every():
+        facts = [f"- Fills: {form.fills}", f"- Lacks: {form.lacks}"]
+        if form.silence_is_success:
+            facts.append("- A call that says nothing of an error worked")
+        parts.append(f"## {form.name}\n\n{form.title}.\n\n" + "\n".join(facts) + "\n")
+    reasons = "\n".join(f"- `{name}`: {meaning}" for name, meaning in REASONS.items())
+    return "\n".join([*parts, REASONS_HEAD, reasons + "\n"])
+
+
 def peers_page() -> str:
     """Return docs/peers.md: made anew where the recorded cases are at hand, else as it stands."""
     sys.path.insert(0, str(HERE.parent / "tests"))
@@ -77,7 +101,7 @@ def peers_page() -> str:
         return page(cases, Path(folder))
 
 
-PAGES = {"metrics.md": metrics_page, "peers.md": peers_page}
+PAGES = {"metrics.md": metrics_page, "formats.md": formats_page, "peers.md": peers_page}
 
 
 def main() -> int:

@@ -60,7 +60,7 @@ def redact_value(value: Any, *, secret: bool = False) -> Any:
             redact(key): redact_value(item, secret=secret or bool(_SECRET_NAME.search(key)))
             for key, item in value.items()
         }
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [redact_value(item, secret=secret) for item in value]
     if isinstance(value, str):
         return MASK if secret and value else redact(value)

@@ -8,6 +8,7 @@ a record refused as `unreadable`, whose shape its format did not foresee.
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import sys
@@ -16,7 +17,7 @@ import time
 import traceback
 import warnings
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pipeline.errors import TrajtabError
 from pipeline.landing import stage
@@ -28,12 +29,17 @@ LARGEST = 1 << 16
 SECONDS = 300.0
 MOST_TRIES = 150
 SHOWN = 600
+DEEPER = 0.85
 
 _VALUE = re.compile(rb'"(?:[^"\\]|\\.)*"(?!\s*:)|-?\d+(?:\.\d+)?|true|false|null|\[\]|\{\}')
 _OTHERS = (
     b"null", b"true", b"-1", b"0", b"1.5", b"1e400", b"1e300", b"18446744073709551616", b'""',
     b"-9223372036854775809", b'"x"', b"[]", b"{}", b'["x"]', b'{"x": 1}', b"[[]]", b"[null]",
     rb'"\ud800"', rb'"\u0000"', b"NaN", b'"[{}]"', b'"{}"', b"[" * 3000,
+)  # fmt: skip
+_SHAPES: tuple[Any, ...] = (
+    None, True, -1, 0, 1.5, 2**32, 2**64, 1e300, "", "x", "[{}]", [], {}, ["x"], [[]], [None], [{}],
+    {"x": 1}, {"x": {}}, {"": []},
 )  # fmt: skip
 
 
@@ -88,7 +94,35 @@ def replaced(data: bytes, chance: random.Random) -> bytes:
     return data
 
 
-_DAMAGES = (flipped, cut_out, cut_off, replaced, replaced, replaced)
+def reshaped(data: bytes, chance: random.Random) -> bytes:
+    """Put another JSON value in the place of one at any depth, of the document or of one line."""
+    lines = [data]
+    try:
+        json.loads(data)
+    except ValueError:
+        lines = data.splitlines()
+    which = chance.randrange(len(lines))
+    try:
+        value = [json.loads(lines[which])]
+    except ValueError:
+        return flipped(data, chance)
+    _replace_below(value, chance)
+    lines[which] = json.dumps(value[0]).encode()
+    return b"\n".join(lines)
+
+
+def _replace_below(holder: Any, chance: random.Random) -> None:
+    """Replace something below a list or an object: at each depth perhaps the value itself."""
+    keys = list(holder) if isinstance(holder, dict) else list(range(len(holder)))
+    key = chance.choice(keys)
+    inner = holder[key]
+    if isinstance(inner, dict | list) and inner and chance.random() < DEEPER:
+        _replace_below(inner, chance)
+    else:
+        holder[key] = chance.choice(_SHAPES)
+
+
+_DAMAGES = (flipped, cut_out, cut_off, replaced, replaced, reshaped, reshaped, reshaped)
 
 
 class Lander:

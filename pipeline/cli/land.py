@@ -99,7 +99,8 @@ def command(
 ) -> None:
     """Land logs into a lake.
 
-    SOURCE is a file, a folder or a quoted glob. Landing the same logs again changes nothing.
+    SOURCE is a file, a folder, a quoted glob, or - for the standard input; plain, or packed by
+    gzip, zstd, xz or zip. Landing the same logs again changes nothing.
     Records that cannot land are kept as rejects and counted, exit 0.
     """
     with progress("landing") as tell:

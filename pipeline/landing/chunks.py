@@ -18,7 +18,7 @@ from pipeline.landing.reader import Piece, Source
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-LANDER_VERSION = 2
+LANDER_VERSION = 3
 """Part of every batch's name: raise it when the same bytes would land as other rows."""
 
 MOST_RECORDS = 1 << 16
@@ -52,10 +52,11 @@ class Slice:
     first: bool = False
     """Does the file begin here? Its damage, if any, is told once."""
 
-    def cut_off(self, offset: int, data: bytes) -> bool:
-        """Tell whether bytes reach to where the file's damage begins."""
+    def cut_off(self, reason: str, offset: int, data: bytes) -> bool:
+        """Tell whether a record is broken because the file's damage begins in it."""
         damage = self.source.damage
-        return damage is not None and offset + len(data) == damage.offset
+        reaches = damage is not None and offset + len(data) == damage.offset
+        return reaches and reason in {"truncated", "not_json", "invalid_utf8"}
 
     def pieces(self) -> Iterator[tuple[Piece, int]]:
         """Read the records again, each with its occurrence."""

@@ -71,6 +71,8 @@ def _mismatch(error: msgspec.ValidationError) -> RejectError:
         return RejectError("missing_field", text)
     if "Invalid enum value" in text:
         return RejectError("bad_value", text)
+    if "out of range" in text:
+        return RejectError("number_out_of_range", text)
     if "Expected `object`" in text and "`$" not in text.replace("`$[...]`", ""):
         return RejectError("not_an_object", text)
     return RejectError("wrong_type", text)

@@ -8,8 +8,6 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from multiprocessing import get_context
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from pipeline.errors import InputError, UnrecognisedError
@@ -21,10 +19,11 @@ from pipeline.landing.guess import unrecognised
 from pipeline.landing.masking import droppable
 from pipeline.landing.reader import Source, expand
 from pipeline.landing.stage import Options, Staged, stage
-from pipeline.landing.transport import unpacked
+from pipeline.landing.transport import Copies, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from pipeline.landing.chunks import Chunk
 
@@ -120,8 +119,8 @@ def land(  # noqa: PLR0913 - the command's options, one each
         raise InputError(f"--workers is {workers}; at least 1 is needed")
     report = LandReport()
     named = [str(source) for source in sources]
-    with TemporaryDirectory(prefix="trajtab-") as folder:
-        refused = _recognise_all(unpacked(expand(named), Path(folder)), named, format, report)
+    with Copies() as copies:
+        refused = _recognise_all(unpacked(expand(named), copies), named, format, report)
         if not report.recognised:
             raise UnrecognisedError(_nothing(report.unrecognised))
         target = None if dry_run else Lake.create(lake)

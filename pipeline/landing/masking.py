@@ -70,8 +70,13 @@ def _withheld(step: Step, *, secrets: bool, drop: Collection[str]) -> Step:
 
 def _masked(item: Struct, names: tuple[str, ...]) -> Struct:
     values = {name: getattr(item, name) for name in names}
-    told = {name: redact_value(value) for name, value in values.items() if value is not None}
+    told = {name: _masked_value(value) for name, value in values.items() if value is not None}
     return msgspec.structs.replace(item, **told)
+
+
+def _masked_value(value: Any) -> Any:
+    # What Python printed may hold tuples, sets and keys that are no text: JSON first.
+    return redact_value(msgspec.to_builtins(value, str_keys=True, order="sorted"))
 
 
 def _masked_references(item: Run | Task) -> References | None:

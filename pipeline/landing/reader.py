@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import jiter
+import msgspec
 import polars as pl
 
 from pipeline.errors import SourceNotFoundError
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 HEAD_BYTES = 1 << 18
 BOM = b"\xef\xbb\xbf"
 PARQUET = b"PAR1"
+BROKEN_PARQUET = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+"""What reading a damaged Parquet file may raise."""
 STDIN = Path("/dev/stdin")
 """What `-` names; it is read once, through a copy."""
 
@@ -38,6 +41,8 @@ _WIDE = {
     codecs.BOM_UTF16_LE: "UTF-16",
     codecs.BOM_UTF16_BE: "UTF-16",
 }
+
+_skip_value = msgspec.json.Decoder(msgspec.Raw).decode
 
 
 class Piece(NamedTuple):
@@ -136,9 +141,17 @@ class Source:
 
 def _glued(line: bytes) -> Iterable[tuple[int, bytes]]:
     """Split a line where two writers left out the line's end; most lines need no second look."""
-    if b"}{" in line or b"} {" in line:
+    if (b"}{" in line or b"} {" in line) and not _is_one_value(line):
         return values_of(line)
     return [(0, line)] if line else []
+
+
+def _is_one_value(line: bytes) -> bool:
+    try:
+        _skip_value(line)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
 
 
 def wide_encoding(text: bytes) -> str | None:
@@ -158,7 +171,7 @@ def _columns(path: Path) -> dict[str, Any]:
     """Return the columns of a Parquet file; none where its end, which lists them, is damaged."""
     try:
         return dict(pl.read_parquet_schema(path))
-    except (pl.exceptions.PolarsError, OSError):
+    except BROKEN_PARQUET:
         return {}
 
 

@@ -238,9 +238,9 @@ def _decode(part: Slice, rows: _Rows, *, strict: bool) -> None:
         except (TrajtabError, MemoryError):
             raise
         except Exception as error:
-            if part.cut_off(piece.offset, piece.data):
-                continue  # the file's damage tells of it
             reject = _as_reject(error)
+            if part.cut_off(reject.reason, piece.offset, piece.data):
+                continue  # the file's damage tells of it
             if strict:
                 raise RejectedError(f"{shown}:{piece.line}: {reject}") from error
             rows.refuse(shown, piece, reject)
@@ -281,5 +281,5 @@ def _items(form: Format, piece: Piece, part: Slice) -> list[Run | Task | Damage]
     return [
         item
         for item in found
-        if not (isinstance(item, Damage) and part.cut_off(item.offset, item.data))
+        if not (isinstance(item, Damage) and part.cut_off(item.reason, item.offset, item.data))
     ]

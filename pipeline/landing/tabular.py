@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import polars as pl
 
 from pipeline.errors import InputError
-from pipeline.landing.reader import Piece
+from pipeline.landing.model import RejectError
+from pipeline.landing.reader import BROKEN_PARQUET, Piece
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from pipeline.landing.reader import Source
 
 BATCH_ROWS = 1024
+DAMAGED = b"\0damaged"
+"""Stands for the rows a damaged file does not give: nothing that JSON begins with."""
 
 
 def gathered_rows(source: Source, key: str) -> Iterator[Piece]:
@@ -34,20 +38,39 @@ def gathered_rows(source: Source, key: str) -> Iterator[Piece]:
         InputError: the file cannot be read as Parquet, or has no such column.
     """
     places = sorted(_places(source, key), key=lambda rows: rows[-1])
-    for number, (rows, data) in enumerate(zip(places, _assembled(source, places), strict=True)):
-        yield Piece(data, rows[0] + 1, rows[0], number, rows)
+    number = 0
+    # A damaged file may end the stream with an error, or just early.
+    with suppress(*BROKEN_PARQUET):
+        for data in _assembled(source, places):
+            rows = places[number]
+            yield Piece(data, rows[0] + 1, rows[0], number, rows)
+            number += 1
+    if number < len(places):
+        yield Piece(DAMAGED, places[number][0] + 1, places[number][0], number)
 
 
 def reread(source: Source, places: Sequence[Place]) -> Iterator[bytes]:
     """Read gathered rows again; places are in the order in which they were found."""
-    return _assembled(source, [place.parts for place in places])
+    whole = [place.parts for place in places if place.parts]
+    yield from _assembled(source, whole)
+    yield from [DAMAGED] * (len(places) - len(whole))
+
+
+def refuse_damage(piece: Piece) -> None:
+    """Refuse what stands for the rows that a damaged file does not give.
+
+    Raises:
+        RejectError: the piece is such a mark.
+    """
+    if piece.data == DAMAGED:
+        raise RejectError("damaged_archive", "the Parquet cannot be read to its end")
 
 
 def _places(source: Source, key: str) -> list[array[int]]:
     found: dict[Any, array[int]] = defaultdict(lambda: array("Q"))
     try:
         keys = pl.read_parquet(source.path, columns=[key], glob=False)[key]
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except BROKEN_PARQUET as error:
         raise InputError(f"{source.shown}: no Parquet with a column {key}: {error}") from error
     for row, value in enumerate(keys):
         found[value].append(row)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from contextlib import ExitStack
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -22,16 +24,41 @@ from pipeline.landing.zipped import ZIP, members
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import BinaryIO
+    from typing import BinaryIO, Self
 
 MOST_LAYERS = 4
 """An archive may hold archives, even a copy of itself: what is deeper stays packed."""
 
+MOST_NAME = 255
+
 _SUFFIXES = {".gz", ".gzip", ".xz", ".zst", ".zstd"}
 
 
-def unpacked(sources: Iterable[Source], folder: Path) -> Iterator[Source]:
-    """Yield sources that are plain files: those packed or streamed, from copies under `folder`.
+class Copies:
+    """A temporary folder for copies: made when the first is, removed with all of them."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    @cached_property
+    def folder(self) -> Path:
+        """The folder."""
+        made = tempfile.TemporaryDirectory(prefix="trajtab-")
+        return Path(self._stack.enter_context(made))
+
+    def new(self) -> Path:
+        """Return an empty folder in it."""
+        return Path(tempfile.mkdtemp(dir=self.folder))
+
+
+def unpacked(sources: Iterable[Source], copies: Copies) -> Iterator[Source]:
+    """Yield sources that are plain files: those packed or streamed, from copies of them.
 
     A copy is shown as the file the user named, a member of an archive as `ARCHIVE!MEMBER`. The
     source of a damaged one says so (`Source.damage`). An archive that is one Inspect log stays.
@@ -40,35 +67,35 @@ def unpacked(sources: Iterable[Source], folder: Path) -> Iterator[Source]:
         LakeError: the copies find no room.
     """
     for source in sources:
-        yield from _layers(source, folder, MOST_LAYERS)
+        yield from _layers(source, copies, MOST_LAYERS)
 
 
-def _layers(source: Source, folder: Path, left: int) -> Iterator[Source]:
-    inner = _layer(source, folder) if left else None
+def _layers(source: Source, copies: Copies, left: int) -> Iterator[Source]:
+    inner = _layer(source, copies) if left else None
     if inner is None:
         yield source
         return
     for found in inner:
         told = replace(found, damage=found.damage or source.damage)
-        yield from _layers(told, folder, left - 1)
-    if folder in source.path.parents:
+        yield from _layers(told, copies, left - 1)
+    if copies.folder in source.path.parents:
         source.path.unlink()
 
 
-def _layer(source: Source, folder: Path) -> Iterator[Source] | None:
+def _layer(source: Source, copies: Copies) -> Iterator[Source] | None:
     """Take one packing off; None where there is none."""
     if source.path == STDIN:
-        return iter([_copy(_blocks(sys.stdin.buffer), _room(folder, "stdin"), source.shown)])
+        return iter([_copy(_blocks(sys.stdin.buffer), _room(copies, "stdin/stdin"), source.shown)])
     if not source.path.is_file():
         with source.open() as stream:
-            return iter([_copy(_blocks(stream), _room(folder, source.path.name), source.shown)])
+            return iter([_copy(_blocks(stream), _room(copies, _name(source)), source.shown)])
     with source.open() as file:
         first = file.read(8)
     if first.startswith(ZIP) and not is_archive(source.head):
-        return _members(source, folder)
+        return _members(source, copies)
     for magic, unpack in PACKED.items():
         if first.startswith(magic):
-            return iter([_copy(unpack(source.path), _room(folder, _name(source)), source.shown)])
+            return iter([_copy(unpack(source.path), _room(copies, _name(source)), source.shown)])
     return None
 
 
@@ -83,55 +110,70 @@ def _name(source: Source) -> str:
     return f"{path.parent.name}/{name}"
 
 
-def _members(source: Source, folder: Path) -> Iterator[Source]:
-    home = Path(tempfile.mkdtemp(dir=folder))
+def _members(source: Source, copies: Copies) -> Iterator[Source]:
+    home = copies.new() / source.path.stem
     empty = True
     for name, blocks in members(source.path):
         empty = False
-        yield _copy(blocks, _room(folder, name, home), f"{source.shown}!{name}")
+        yield _copy(blocks, _room(copies, name, home), f"{source.shown}!{name}")
     if empty:
         told = "no file in it can be unpacked"
-        path = _room(folder, "empty")
+        path = _room(copies, "empty")
         path.touch()
         yield Source(path, source.shown, Damage(1, 0, "damaged_archive", told, b""))
 
 
-def _room(folder: Path, name: str, home: Path | None = None) -> Path:
-    """Return where a copy goes: under `home`, beside its neighbours, unless it is taken there."""
-    parts = [part for part in PurePosixPath(name).parts if part not in {"/", ".."}]
-    try:
-        path = (home or Path(tempfile.mkdtemp(dir=folder))).joinpath(*parts)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.exists():
-            return path
-    except (FileExistsError, NotADirectoryError):  # a file where an older member needs a folder
-        pass
-    return Path(tempfile.mkdtemp(dir=folder)) / (parts[-1] if parts else "member")
+def _room(copies: Copies, name: str, home: Path | None = None) -> Path:
+    """Return where a copy goes: under `home`, beside its neighbours, unless it is taken there.
+
+    Formats may read the names of a file and of its folder: these are never made up.
+    """
+    parts = [_short(part) for part in PurePosixPath(name).parts if part not in {"/", ".."}]
+    parts = parts or ["file"]
+    if home is not None:
+        path = home.joinpath(*parts)
+        taken = path.exists() or any(parent.is_file() for parent in path.parents)
+    if home is None or taken:
+        path = copies.new().joinpath(*parts)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _short(part: str) -> str:
+    """Return a name that a file system takes: up to 255 bytes."""
+    return part if len(part.encode()) <= MOST_NAME else part[-MOST_NAME // 4 :]
 
 
 def _copy(blocks: Iterator[bytes], path: Path, shown: str) -> Source:
     """Write what comes until it ends or fails; tell where it failed and why."""
-    line, offset, damage = 1, 0, None
-    with path.open("wb") as file:
-        while True:
-            try:
-                block = next(blocks, None)
-            except (DamagedError, OSError) as error:
-                damage = Damage(line, offset, "damaged_archive", str(error), b"")
-                break
-            if block is None:
-                break
-            _write(file, block, path)
-            line += block.count(b"\n")
-            offset += len(block)
+    try:
+        with path.open("wb") as file:
+            line, why = _write(blocks, file)
+    except OSError as error:
+        told = f"{path.parent}: cannot unpack here: {error.strerror or error}"
+        raise LakeError(f"{told}; set TMPDIR to a folder with more room") from error
+    damage = Damage(line, _end(path), "damaged_archive", why, b"") if why else None
     return Source(path, shown, damage)
 
 
-def _write(file: BinaryIO, block: bytes, path: Path) -> None:
-    try:
+def _write(blocks: Iterator[bytes], file: BinaryIO) -> tuple[int, str | None]:
+    """Return the line it ends on, and why it ends early, if it does."""
+    line = 1
+    while True:
+        try:
+            block = next(blocks, None)
+        except (DamagedError, OSError) as error:
+            return line, str(error) or "it cannot be unpacked"
+        if block is None:
+            return line, None
         file.write(block)
-    except OSError as error:
-        told = error.strerror or error
-        raise LakeError(
-            f"{path.parent}: cannot unpack here: {told}; set TMPDIR to a folder with more room"
-        ) from error
+        line += block.count(b"\n")
+
+
+def _end(path: Path) -> int:
+    """Return where the last record of a copy ends, be it whole or not: before blanks."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        file.seek(max(0, size - BLOCK))
+        tail = file.read()
+    return size - len(tail) + len(tail.rstrip())

@@ -57,7 +57,7 @@ def members(path: Path) -> Iterator[Member]:
 
 def _hidden(name: str) -> bool:
     parts = PurePosixPath(name).parts
-    return any(part.startswith(".") and part != ".." or part == "__MACOSX" for part in parts)
+    return any((part.startswith(".") and part != "..") or part == "__MACOSX" for part in parts)
 
 
 def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> Iterator[bytes]:
@@ -110,7 +110,7 @@ def _header(file: BinaryIO) -> _Header | None:
     if len(raw) < _LOCAL.size or not raw.startswith(ZIP[0]):
         return None
     _, _, flags, method, _, _, _, size, _, name, extra = _LOCAL.unpack(raw)
-    told = file.read(name).decode(errors="replace")
+    told = file.read(name).decode(errors="replace").replace("\0", "")
     file.seek(extra, 1)
     return _Header(told, bool(flags & 1), method, size)
 

@@ -129,6 +129,23 @@ def test_a_damaged_file_is_not_recognised(tmp_path: Path) -> None:
     assert get("phoenix").sniff(Source(path, path.name).head) is None
 
 
+def test_rows_that_a_damaged_file_does_not_give_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows of the first row group land; the second's bytes are damaged."""
+    monkeypatch.setattr(tabular, "BATCH_ROWS", 2)
+    rows = [_row(at, "TOOL", "f" * 400, trace=f"t{at}") for at in range(4)]
+    pl.DataFrame(rows).write_parquet(tmp_path / "s.parquet", row_group_size=2, compression="zstd")
+    data = bytearray((tmp_path / "s.parquet").read_bytes())
+    places = [at for at in range(len(data)) if data[at : at + 4] == b"\x28\xb5\x2f\xfd"]
+    names_of_the_second_group = places[len(places) // 2]
+    data[names_of_the_second_group : names_of_the_second_group + 4] = b"oops"
+    (tmp_path / "s.parquet").write_bytes(data)
+    report = land([tmp_path / "s.parquet"], tmp_path / "lake", workers=1)
+    assert dict(report.rejects) == {"damaged_archive": 1}
+    assert report.runs <= 2
+
+
 def test_claims_no_real_file(real_data: Callable[[str], Path]) -> None:
     assert claimed("phoenix", real_data("")) == set()
 

@@ -13,6 +13,8 @@ from making import call, run, runs_of, scores_of, steps_of, want, write
 from pipeline.errors import UnknownNameError
 from pipeline.lake import Lake
 from pipeline.landing.land import land
+from pipeline.landing.masking import withhold
+from pipeline.landing.model import Run, Step
 from pipeline.scoring import score
 
 if TYPE_CHECKING:
@@ -107,6 +109,15 @@ def test_text_without_secrets_is_stored_byte_for_byte(tmp_path: Path) -> None:
         land([source], tmp_path / name, workers=1, redact=masked)
     plain, masked_ = (steps_of(tmp_path / name).drop("run_key") for name in ("plain", "masked"))
     assert plain.rows() == masked_.rows()
+
+
+def test_what_python_printed_is_masked_too() -> None:
+    """Tuples, sets, keys of any kind; and the step that was given is left as it was."""
+    step = Step("final", content={1: (MAIL, {MAIL}), "n": 1.5})
+    run = withhold(Run(steps=[step]), secrets=True, drop=())
+    assert run.steps[0].content == {"1": ["[redacted]", ["[redacted]"]], "n": 1.5}
+    assert step.content["n"] == 1.5
+    assert MAIL in step.content[1]
 
 
 @pytest.mark.parametrize(

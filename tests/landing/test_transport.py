@@ -13,21 +13,22 @@ import sys
 import tempfile
 import threading
 import zipfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 import pyarrow as pa
 import pytest
 from making import call, run, runs_of, steps_of, write
+from reading import SAMPLES
 
-from pipeline.errors import RejectedError, UnrecognisedError
+from pipeline.errors import LakeError, RejectedError, UnrecognisedError
 from pipeline.lake import Lake
-from pipeline.landing import chunks
+from pipeline.landing import chunks, transport
 from pipeline.landing.land import land
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 RECORDS = [run(f"r{i:03}", call("look", {"i": i})) for i in range(300)]
 _random = random.Random(7)  # noqa: S311 - text that packs badly, so that a file has several blocks
@@ -143,6 +144,22 @@ def test_a_damaged_array_is_one_reject(tmp_path: Path) -> None:
     assert report.runs == 49
 
 
+def test_damage_after_a_blank_is_one_reject(tmp_path: Path) -> None:
+    data = lines(RECORDS[:2], tmp_path) + b'{"run_id": '
+    (tmp_path / "log.gz").write_bytes(gzip.compress(data)[:-8])
+    report = land([tmp_path / "log.gz"], tmp_path / "lake")
+    assert (report.runs, report.rejects) == (2, {"damaged_archive": 1})
+    told = rejects_of(tmp_path / "lake").select("line", "byte_offset").rows()
+    assert told == [(3, len(data) - 1)]
+
+
+def test_a_bad_line_of_a_damaged_file_is_told_too(tmp_path: Path) -> None:
+    data = lines(RECORDS[:2], tmp_path) + b'{"run_id":"x"}\n{"run_id":"y"}'
+    (tmp_path / "log.gz").write_bytes(gzip.compress(data)[:-8])
+    report = land([tmp_path / "log.gz"], tmp_path / "lake")
+    assert (report.runs, report.rejects) == (2, {"missing_field": 2, "damaged_archive": 1})
+
+
 def test_strict_stops_at_damage(tmp_path: Path) -> None:
     (tmp_path / "log.gz").write_bytes(gzip.compress(lines(RECORDS, tmp_path))[:-9])
     with pytest.raises(RejectedError, match=r"log\.gz:301: damaged_archive: "):
@@ -163,6 +180,23 @@ def test_damage_of_a_file_of_many_batches_is_told_once(
     report = land([tmp_path / "log.gz"], tmp_path / "lake", workers=1)
     assert (report.batches, report.runs) == (8, 300)
     assert report.rejects == {"damaged_archive": 1}
+
+
+@pytest.mark.parametrize("flag", ["encrypted", "deflate64"])
+def test_a_member_that_cannot_be_unpacked_is_told(tmp_path: Path, flag: str) -> None:
+    """The other members land; --from lands what there is of it: nothing, and a reject."""
+    files = {"a.jsonl": lines(RECORDS[:3], tmp_path), "b.jsonl": lines(RECORDS[3:5], tmp_path)}
+    packed = bytearray(zipped(tmp_path / "x.zip", files).read_bytes())
+    for mark, flags_at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = packed.index(mark) + flags_at
+        packed[at : at + 4] = b"\1\0\x08\0" if flag == "encrypted" else b"\0\0\x09\0"
+    (tmp_path / "x.zip").write_bytes(packed)
+    report = land([tmp_path / "x.zip"], tmp_path / "lake")
+    assert report.runs == 2
+    (told,) = report.unrecognised
+    assert "x.zip!a.jsonl: damaged archive: " in told
+    report = land([tmp_path / "x.zip"], tmp_path / "named", format="trajtab")
+    assert (report.runs, report.rejects) == (2, {"damaged_archive": 1})
 
 
 def test_workers_read_the_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,14 +236,14 @@ def test_each_member_is_a_source(tmp_path: Path, three: dict[str, bytes], method
     assert shown == [(f"r{i:03}", f"{path}!{name}") for i, name in enumerate(names)]
 
 
-@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
-@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize(
+    ("method", "streamed"),
+    [(zipfile.ZIP_STORED, False), (zipfile.ZIP_DEFLATED, False), (zipfile.ZIP_DEFLATED, True)],
+)
 def test_an_archive_without_its_directory(
     tmp_path: Path, three: dict[str, bytes], method: int, *, streamed: bool
 ) -> None:
     """Cut off before the directory at its end: every member lands, the last tells of it."""
-    if streamed and method == zipfile.ZIP_STORED:
-        pytest.skip("only packed bytes tell their own end")
     files = {name: three[name] for name in ("day/a.jsonl", "c.jsonl")}
     whole = zipped(tmp_path / "x.zip", files, method).read_bytes()
     if streamed:
@@ -274,23 +308,81 @@ def test_names_in_an_archive_stay_inside(tmp_path: Path) -> None:
     assert {p for p in tmp_path.rglob("*") if "lake" not in p.parts} == before
 
 
+def test_packed_again_and_again(tmp_path: Path) -> None:
+    """A few layers come off; an archive may hold itself, so not any number of them."""
+    data = lines(RECORDS[:2], tmp_path)
+    for layer in range(1, 7):
+        data = zipped(tmp_path / "x.zip", {"inner": gzip.compress(data)}).read_bytes()
+        if layer <= 2:
+            assert land([tmp_path / "x.zip"], tmp_path / "lake", dry_run=True).runs == 2
+    with pytest.raises(UnrecognisedError, match="line 1 is no JSON"):
+        land([tmp_path / "x.zip"], tmp_path / "lake")
+
+
+def test_a_member_with_a_name_no_file_system_takes(tmp_path: Path) -> None:
+    path = zipped(
+        tmp_path / "x.zip", {f"{'long' * 100}/{'ü' * 200}.jsonl": lines(RECORDS, tmp_path)}
+    )
+    assert land([path], tmp_path / "lake").runs == 300
+
+
+def test_no_room_for_copies_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> tuple[int, None]:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(transport, "_write", full)
+    (tmp_path / "log.gz").write_bytes(gzip.compress(b"x"))
+    with pytest.raises(LakeError, match=r"cannot unpack here: No space left .* TMPDIR"):
+        land([tmp_path / "log.gz"], tmp_path / "lake")
+
+
 @pytest.mark.parametrize("files", [{}, {"a/": b""}])
 def test_an_archive_without_files(tmp_path: Path, files: dict[str, bytes]) -> None:
     with pytest.raises(UnrecognisedError, match=r"x\.zip: .*no file in it can be unpacked"):
         land([zipped(tmp_path / "x.zip", files)], tmp_path / "lake")
 
 
-def test_an_inspect_archive_is_one_source(
-    tmp_path: Path, real_data: Callable[[str], Path]
-) -> None:
-    logs = sorted(real_data("inspect_log").rglob("*.eval"))
-    if not logs:
-        pytest.skip("no .eval among the real files")
-    report = land([logs[0]], tmp_path / "lake")
-    assert [(f.format, f.source.shown) for f in report.recognised] == [("inspect_log", str(logs[0]))]
-    assert report.runs >= 1
-    again = land([zipped(tmp_path / "x.zip", {"a.eval": logs[0].read_bytes()})], tmp_path / "lake")
-    assert (again.already, again.runs) == (1, 0)
+def test_an_inspect_archive_is_one_source(tmp_path: Path) -> None:
+    log = json.loads((SAMPLES / "inspect_log/trip_desk.json").read_text())
+    samples = log.pop("samples")
+    files = {f"samples/{s['id']}_epoch_{s['epoch']}.json": json.dumps(s).encode() for s in samples}
+    files = {"header.json": json.dumps(log).encode(), **files}
+    path = zipped(tmp_path / "log.eval", files)
+    report = land([path], tmp_path / "lake")
+    assert [(f.format, f.source.shown) for f in report.recognised] == [("inspect_log", str(path))]
+    assert report.runs == len(samples) > 0
+    outer = zipped(tmp_path / "x.zip", {"log.eval": path.read_bytes()})
+    again = land([outer], tmp_path / "lake")
+    assert (again.runs, again.duplicates) == (0, len(samples))
+
+
+def test_a_model_is_named_by_the_file_inside(tmp_path: Path) -> None:
+    """These results are named for their model, which no line names."""
+    (path,) = (SAMPLES / "bfcl_result").iterdir()
+    (tmp_path / "aurora.jsonl.gz").write_bytes(gzip.compress(path.read_bytes()))
+    land([tmp_path / "aurora.jsonl.gz"], tmp_path / "lake")
+    assert set(runs_of(tmp_path / "lake")["model"]) == {"aurora"}
+    land([zipped(tmp_path / "birch.zip", {"BFCL_v4_x.json": path.read_bytes()})], tmp_path / "zip")
+    assert set(runs_of(tmp_path / "zip")["model"]) == {"birch"}
+
+
+def test_formats_find_names_and_neighbours_inside(tmp_path: Path) -> None:
+    """What a format reads of a file's name, or of the file beside it, is there when packed."""
+    folder = SAMPLES / "tau2_directory"
+    file = next(path for path in sorted((SAMPLES / "bfcl_result").rglob("*")) if path.is_file())
+    land([file, folder], tmp_path / "plain")
+    inside = {
+        str(path.relative_to(SAMPLES)): path.read_bytes()
+        for path in [file, *folder.rglob("*")]
+        if path.is_file()
+    }
+    land([zipped(tmp_path / "x.zip", inside)], tmp_path / "lake")
+    gone = "landed_at", "source_path", "run_key"
+    order = "run_id", "task_id"
+    found, right = (runs_of(tmp_path / lake).drop(gone).sort(order) for lake in ("lake", "plain"))
+    assert found.height > 1
+    assert found.equals(right)
+    assert land([tmp_path / "x.zip"], tmp_path / "lake").batches == 0
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
@@ -305,7 +397,7 @@ def test_standard_input(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
 
 def test_nothing_on_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
-    with pytest.raises(UnrecognisedError, match="^-: the file is empty"):
+    with pytest.raises(UnrecognisedError, match=r"^-: the file is empty"):
         land(["-"], tmp_path / "lake")
 
 

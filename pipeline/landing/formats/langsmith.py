@@ -194,6 +194,7 @@ def _trace(data: bytes) -> str | None:
 
 def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     """Decode the exported runs of one trace into its run."""
+    tabular.refuse_damage(piece)
     if piece.data[:1] != b"[":
         decoding(_run, piece.data)
     exported = decoding(_runs, piece.data)

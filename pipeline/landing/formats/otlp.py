@@ -192,7 +192,8 @@ FORMAT = Format(
     pieces=lambda source: gathered(source, _parts(source)),
     decode=decode,
     reread=reread,
-    fills="calls, arguments and results where captured, errors, tokens, times, sub-agents, messages",
+    fills="calls, arguments and results where captured, errors, tokens, times, sub-agents, messages, "
+    "the task where an attribute trajtab.task_id names it",
     lacks="references, success; arguments, results and messages where the tracer did not capture them",
     expects=("resourceSpans",),
 )

@@ -11,7 +11,7 @@ from pipeline.landing.formats import Format
 from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.openinference import KIND
 from pipeline.landing.spans import Event, Span, nanos
-from pipeline.landing.tabular import gathered_rows, reread
+from pipeline.landing.tabular import gathered_rows, refuse_damage, reread
 from pipeline.landing.trace import run_of
 from pipeline.landing.vocabulary import understood
 
@@ -76,6 +76,7 @@ def _attributes(row: dict[str, Any]) -> dict[str, Any]:
 
 def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     """Decode the rows of one trace into its run."""
+    refuse_damage(piece)
     rows = decoding(_rows, piece.data)
     attributes = map(_attributes, msgspec.json.decode(piece.data))
     spans = [understood(row.span(given)) for row, given in zip(rows, attributes, strict=True)]

@@ -1,0 +1,220 @@
+"""Input no writer should write: it lands exactly, or is one reject that says where and why."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+from making import call, run, runs_of, steps_of
+
+from pipeline.errors import RejectedError, UnrecognisedError
+from pipeline.lake import Lake
+from pipeline.landing.land import land
+from pipeline.landing.model import REASONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+GOOD = json.dumps(run("good", call("a"))).encode()
+LAST = json.dumps(run("last", call("b"))).encode()
+
+
+def rejects_of(lake: Path) -> list[tuple[str, int, int, str]]:
+    files = [batch.file("rejects") for batch in Lake.open(lake).batches() if batch.rows("rejects")]
+    told = "source_path", "line", "byte_offset", "reason"
+    return [row for file in files for row in pl.read_parquet(file).select(told).rows()]
+
+
+def landed(tmp_path: Path, data: bytes, name: str = "log.jsonl") -> Path:
+    (tmp_path / name).write_bytes(data)
+    land([tmp_path / name], tmp_path / "lake")
+    return tmp_path / "lake"
+
+
+def ids(lake: Path) -> list[str]:
+    return runs_of(lake)["run_id"].to_list()
+
+
+REFUSED = {
+    "NaN": (b'{"run_id":"x","reward":NaN,"steps":[]}', "nan_or_infinity"),
+    "Infinity": (b'{"run_id":"x","final_state":[Infinity],"steps":[]}', "nan_or_infinity"),
+    "-Infinity": (b'{"run_id":"x","final_state":-Infinity,"steps":[]}', "nan_or_infinity"),
+    "1e999": (b'{"run_id":"x","reward":1e999,"steps":[]}', "number_out_of_range"),
+    "lone high surrogate": (b'{"run_id":"x\\ud83d","steps":[]}', "lone_surrogate"),
+    "lone low surrogate": (b'{"run_id":"x\\ude00","steps":[]}', "lone_surrogate"),
+    "surrogate in UTF-8": (b'{"run_id":"\xed\xa0\x80","steps":[]}', "invalid_utf8"),
+    "NUL in a string": (b'{"run_id":"x\0","steps":[]}', "control_character"),
+    "NUL for text": (b"\0\0\0\0", "not_json"),
+    "100,000 deep": (b'{"steps":[],"final_state":' + b"[" * 100_000, "too_deep"),
+    "text after": (b'{"run_id":"x","steps":[]} and more', "trailing_data"),
+    "half a second": (b'{"run_id":"x"}', "missing_field"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"], ids=["LF", "CRLF"])
+def test_refused_alone(tmp_path: Path, name: str, end: bytes) -> None:
+    line, reason = REFUSED[name]
+    lake = landed(tmp_path, end.join([GOOD, line, LAST, b""]))
+    assert ids(lake) == ["good", "last"]
+    where = (str(tmp_path / "log.jsonl"), 2, len(GOOD) + len(end), reason)
+    assert rejects_of(lake) == [where]
+    assert reason in REASONS
+    with pytest.raises(RejectedError, match=rf"log\.jsonl:2: {reason}: "):
+        land([tmp_path / "log.jsonl"], tmp_path / "strict", strict=True)
+
+
+@pytest.mark.parametrize("cut", [1, 5, len(LAST) - 1])
+def test_a_last_line_cut_off(tmp_path: Path, cut: int) -> None:
+    lake = landed(tmp_path, GOOD + b"\n" + LAST[:cut])
+    assert ids(lake) == ["good"]
+    assert [row[1:] for row in rejects_of(lake)] == [(2, len(GOOD) + 1, "truncated")]
+
+
+def args_of(lake: Path) -> str:
+    return str(steps_of(lake)["tool_args"].item())
+
+
+def called(text: str) -> bytes:
+    step = b'{"kind":"tool_call","tool_name":"a","tool_args":%b}' % text.encode()
+    return b'{"run_id":"x","steps":[%b]}' % step
+
+
+@pytest.mark.parametrize("number", [2**64, 2**64 + 1, -(2**63) - 1, 2**53 + 1, 10**400 + 7])
+def test_integers_of_any_length_land_exactly(tmp_path: Path, number: int) -> None:
+    text = f'{{"n":{number}}}'
+    assert args_of(landed(tmp_path, called(text))) == text
+
+
+def test_the_last_of_equal_keys_wins(tmp_path: Path) -> None:
+    line = called('{"k":1,"k":{"a":1,"a":2}}').replace(b'"x"', b'"w","run_id":"x"')
+    lake = landed(tmp_path, line)
+    assert ids(lake) == ["x"]
+    assert args_of(lake) == '{"k":{"a":2}}'
+
+
+def test_a_thousand_deep_lands_or_is_refused(tmp_path: Path) -> None:
+    """How deep is read depends on the interpreter's stack: never a crash, never a loss."""
+    deep = '{"k":' + "[" * 1000 + "]" * 1000 + "}"
+    lake = landed(tmp_path, b"\n".join([GOOD, called(deep)]))
+    if rejects_of(lake):
+        assert [row[1:] for row in rejects_of(lake)] == [(2, len(GOOD) + 1, "too_deep")]
+        assert ids(lake) == ["good"]
+    else:
+        assert deep in steps_of(lake)["tool_args"].to_list()
+
+
+@pytest.mark.parametrize("text", ["a\u0000b", "\ud83d\ude00", "\u2028\u2029\x85\x0b\x0c", "\ufeff"])
+def test_escaped_text_lands_exactly(tmp_path: Path, text: str) -> None:
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16")
+    for escaped in (True, False) if text.isprintable() else (True,):
+        step = {"kind": "final", "content": text}
+        line = json.dumps(run(f"x{escaped}", step), ensure_ascii=escaped)
+        lake = landed(tmp_path, line.encode(), f"{escaped}.jsonl")
+        assert set(steps_of(lake)["content"]) == {text}
+
+
+def test_separators_of_other_alphabets_end_no_line(tmp_path: Path) -> None:
+    """U+2028 and U+0085 stand raw inside strings; only a line feed ends a line."""
+    text = "one\u2028two\x85three"
+    line = json.dumps(run("x", {"kind": "final", "content": text}), ensure_ascii=False)
+    lake = landed(tmp_path, GOOD + b"\n" + line.encode() + b"\n" + LAST)
+    assert ids(lake) == ["good", "last", "x"]
+    assert steps_of(lake).filter(run_id="x")["content"].to_list() == [text]
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"], ids=["bare", "BOM"])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"], ids=["LF", "CRLF"])
+def test_offsets_count_every_byte(tmp_path: Path, mark: bytes, end: bytes) -> None:
+    lake = landed(tmp_path, mark + GOOD + end + end + b"  oops" + end)
+    begin = len(mark) + len(GOOD) + 2 * len(end) + 2
+    assert ids(lake) == ["good"]
+    assert [row[1:] for row in rejects_of(lake)] == [(3, begin, "not_json")]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "name"),
+    [("utf-16", "UTF-16"), ("utf-16-be", "UTF-16"), ("utf-16-le", "UTF-16"), ("utf-32", "UTF-32")],
+)
+def test_other_encodings_are_named(tmp_path: Path, encoding: str, name: str) -> None:
+    (tmp_path / "log.jsonl").write_bytes(GOOD.decode().encode(encoding))
+    with pytest.raises(
+        UnrecognisedError, match=rf"log\.jsonl: the text is {name}; save it as UTF-8"
+    ):
+        land([tmp_path / "log.jsonl"], tmp_path / "lake")
+
+
+def test_a_long_line_lands_exactly(tmp_path: Path) -> None:
+    text = "0123456789abcdef" * (20 << 16)  # 20 MB
+    line = json.dumps(run("long", {"kind": "final", "content": text}))
+    lake = landed(tmp_path, GOOD + b"\n" + line.encode() + b"\n" + LAST)
+    assert ids(lake) == ["good", "last", "long"]
+    assert steps_of(lake).filter(run_id="long")["content"].item() == text
+
+
+@pytest.mark.slow
+def test_a_line_of_100_mb_comes_first(tmp_path: Path) -> None:
+    text = "x" * 100_000_000
+    line = json.dumps(run("long", {"kind": "final", "content": text}))
+    lake = landed(tmp_path, line.encode() + b"\n" + LAST)
+    assert ids(lake) == ["last", "long"]
+    assert steps_of(lake).filter(run_id="long")["content"].str.len_bytes().item() == 100_000_000
+
+
+def test_a_long_line_that_is_broken_is_one_reject(tmp_path: Path) -> None:
+    line = b'{"run_id":"x","steps":[],"final_output":"' + b"x" * (20 << 20)
+    lake = landed(tmp_path, GOOD + b"\n" + line + b"\n" + LAST)
+    assert ids(lake) == ["good", "last"]
+    assert [row[1:] for row in rejects_of(lake)] == [(2, len(GOOD) + 1, "truncated")]
+
+
+@pytest.mark.parametrize("between", [b"", b" "])
+def test_two_values_on_one_line_both_land(tmp_path: Path, between: bytes) -> None:
+    lake = landed(tmp_path, GOOD + between + LAST + b"\n" + GOOD.replace(b"good", b"next") + b"\n")
+    assert ids(lake) == ["good", "last", "next"]
+    assert rejects_of(lake) == []
+
+
+def test_glued_values_are_counted_as_often_as_they_occur(tmp_path: Path) -> None:
+    chat = b'{"messages":[{"role":"user","content":"}{"},{"role":"assistant","content":"ho"}]}'
+    lake = landed(tmp_path, chat + chat + b"\n" + chat + b"\n")
+    assert runs_of(lake)["run_id"].n_unique() == 3
+    assert set(steps_of(lake)["content"]) == {"}{", "ho"}
+
+
+def test_a_half_value_glued_to_a_whole_one(tmp_path: Path) -> None:
+    lake = landed(tmp_path, GOOD + LAST[:20] + b"\n" + LAST + b"\n")
+    assert ids(lake) == ["good", "last"]
+    assert [row[1:] for row in rejects_of(lake)] == [(1, len(GOOD), "truncated")]
+
+
+def test_names_say_nothing_of_content(tmp_path: Path) -> None:
+    """JSON lines called .json; one indented document, and one array, called .jsonl."""
+    landed(tmp_path, GOOD + b"\n" + LAST, "lines.json")
+    document = json.dumps(run("document", call("a")), indent=2).encode()
+    landed(tmp_path, document, "document.jsonl")
+    array = json.dumps([run("one"), run("two")], indent=2).encode()
+    lake = landed(tmp_path, array, "array.jsonl")
+    assert ids(lake) == ["document", "good", "last", "one", "two"]
+    assert rejects_of(lake) == []
+
+
+def test_a_file_that_is_one_json_string(tmp_path: Path, real_data: Callable[[str], Path]) -> None:
+    """As one framework wrote its evaluation results: the document, spelled as a JSON string."""
+    files = sorted(real_data("adk_evalset_result").rglob("*.json"))
+    plain = next(file for file in files if file.read_bytes().lstrip()[:1] == b"{")
+    document = json.dumps(plain.read_text())
+    lake = landed(tmp_path, document.encode(), "result.json")
+    land([plain], tmp_path / "plain")
+    assert ids(lake)
+    told = ["task_id", "status", "n_rows"]
+    assert runs_of(lake).select(told).equals(runs_of(tmp_path / "plain").select(told))
+
+
+def test_bytes_that_are_no_text_are_no_log(tmp_path: Path) -> None:
+    (tmp_path / "log.bin").write_bytes(bytes(range(256)) * 100)
+    with pytest.raises(UnrecognisedError, match=r"log\.bin: line 1 is no JSON"):
+        land([tmp_path / "log.bin"], tmp_path / "lake")
