@@ -94,6 +94,18 @@ def decoding(decode: Callable[[bytes], T], data: bytes) -> T:
         raise _syntax(data) from error
 
 
+def decoding_some(decode: Callable[[bytes], list[T]], data: bytes) -> list[T]:
+    """Decode a record that is a list of at least one.
+
+    Raises:
+        RejectError: the record is no JSON, not of the format's types, or an empty list.
+    """
+    found = decoding(decode, data)
+    if not found:
+        raise RejectError("not_an_object", "an empty list where a record was expected")
+    return found
+
+
 def refuse_invalid_utf8(data: bytes) -> None:
     """Pass over bytes that are UTF-8: what is not decoded to text is not checked elsewhere.
 

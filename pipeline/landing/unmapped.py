@@ -44,7 +44,9 @@ def _to_labels(value: Any, struct: Struct) -> None:
     elif isinstance(value, dict):
         extra = {name: value.pop(name) for name in list(value) if name not in _known(struct)}
         if extra:
-            value["labels"] = {**extra, **(value.get("labels") or {})}
+            own = value.get("labels") or {}
+            # Labels of another type stay as they are: decoding refuses them.
+            value["labels"] = {**extra, **own} if isinstance(own, dict) else own
 
 
 def _known(struct: Struct) -> tuple[str, ...]:

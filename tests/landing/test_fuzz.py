@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,18 +21,35 @@ from pipeline.lake import Lake
 from pipeline.landing import formats
 from pipeline.landing.land import land
 from pipeline.landing.model import REASONS, Expected, References, RejectError, Run, Step, Task
+from pipeline.landing.reader import Piece, look
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pipeline.landing.formats import Format
     from pipeline.landing.land import LandReport
-    from pipeline.landing.reader import Piece
 
 HOSTILE = st.sampled_from(
     [None, True, -1, 0, 1.5, 2**32, 2**64, -(2**63) - 1, 1e300, "", "x", [], {}, ["x"], [[]], [None],
      {"x": 1}, "[{}]", "{}", "\0", "1e400"]
 ) | json_values  # fmt: skip
+
+
+EVERY = formats.every()
+KEYS = (
+    "run_id",
+    "labels",
+    "id",
+    "type",
+    "trace",
+    "observations",
+    "messages",
+    "events",
+    "steps",
+    "spans",
+    "data",
+)
+"""Keys under which formats look for lists and objects."""
 
 
 class Landed(NamedTuple):
@@ -93,7 +111,8 @@ def test_any_json_value_is_landed_or_refused(value: Any) -> None:
 @settings(max_examples=60)
 def test_any_json_value_in_any_format(value: Any, form: str) -> None:
     if form != "phoenix":  # told by --from, its Parquet is not looked at twice
-        landed(json.dumps([value, {"id": value}]).encode(), form)
+        told = landed(json.dumps([value, {"id": value}]).encode(), form)
+        assert "unreadable" not in told.reasons
 
 
 @given(value=mutations, junk=st.binary(max_size=12), cut=st.integers(1, 200))
@@ -124,7 +143,7 @@ SMALL = sorted(
     at=st.lists(st.integers(0, 30), min_size=1, max_size=7),
     other=HOSTILE,
 )
-@settings(max_examples=80)
+@settings(max_examples=60)
 def test_a_value_replaced_in_any_sample(path: Path, at: list[int], other: Any) -> None:
     """What no format foresaw would be refused as unreadable; nothing here is."""
     text = path.read_text()
@@ -136,6 +155,16 @@ def test_a_value_replaced_in_any_sample(path: Path, at: list[int], other: Any) -
     records[which] = _replaced(records[which], at[1:], other)
     lines = map(json.dumps, records)
     assert "unreadable" not in landed("\n".join(lines).encode()).reasons
+
+
+@given(value=HOSTILE, other=HOSTILE)
+@settings(max_examples=60)
+def test_no_format_trips_over_the_first_record(value: Any, other: Any) -> None:
+    """Whatever the keys hold by which formats are told, an opinion is what each gives."""
+    for form in EVERY:
+        record = dict.fromkeys(form.expects, value) | {"type": other, "data": [{"type": value}]}
+        for head in (look(json.dumps(record).encode()), look(json.dumps([record]).encode())):
+            assert all(isinstance(each.sniff(head), str | None) for each in EVERY)
 
 
 class Hostile:
@@ -182,3 +211,14 @@ def test_strict_stops_at_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     source = write(tmp_path / "a.jsonl", HOSTILE_RECORDS)
     with pytest.raises(RejectedError, match=r"a\.jsonl:2: unreadable: AttributeError"):
         land([source], tmp_path / "lake", workers=1, strict=True)
+
+
+@given(record=st.dictionaries(st.sampled_from(KEYS), HOSTILE, min_size=1), twice=st.booleans())
+@settings(max_examples=40)
+def test_decoders_refuse_what_they_do_not_foresee(record: dict[str, Any], *, twice: bool) -> None:
+    data = json.dumps([record] if twice else record).encode()
+    for form in EVERY:
+        if form.prepare is not None:
+            continue  # its decoder is owed what it knows of the whole file
+        with suppress(RejectError):
+            list(form.decode(Piece(data, 1, 0), None))

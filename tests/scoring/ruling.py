@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from oracle import Arguments
 
-FEW = settings(max_examples=max(10, settings.default.max_examples // 6))
+FEW = settings(max_examples=max(8, settings.default.max_examples // 8))
 """Every example lands and scores a lake of several runs."""
 
 CLOSE = 1e-12

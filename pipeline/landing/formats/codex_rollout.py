@@ -156,7 +156,9 @@ def sniff(head: Head) -> str | None:
     for record in (head.first, head.second):
         if not isinstance(record, dict):
             continue
-        if record.get("type") in _SHAPES and isinstance(record.get("payload"), dict):
+        kind = record.get("type")
+        known = isinstance(kind, str) and kind in _SHAPES
+        if known and isinstance(record.get("payload"), dict):
             return "lines with type and payload"
     if head.has("id", "timestamp", "instructions") and "type" not in head.first:
         return "a first line with id, timestamp and instructions"

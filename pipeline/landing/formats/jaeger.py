@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from pipeline.landing.decode import decoding
+from pipeline.landing.decode import decoding, decoding_some
 from pipeline.landing.formats import Format
 from pipeline.landing.framing import elements_of
 from pipeline.landing.model import RejectError
@@ -159,7 +159,7 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     if piece.data[:1] == b"{":
         decoding(_trace, piece.data)
         raise RejectError("missing_field", "a trace without traceID")
-    traces = decoding(_traces, piece.data)
+    traces = decoding_some(_traces, piece.data)
     spans = []
     for trace in traces:
         processes = {name: one.resource() for name, one in (trace.processes or {}).items()}

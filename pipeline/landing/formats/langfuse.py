@@ -229,8 +229,10 @@ def _split(records: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[str
         if "traceId" in record and "observations" not in record:
             observations.append(record)
             continue
-        trace |= record.get("trace") or {k: v for k, v in record.items() if k != "observations"}
-        given = record.get("observations") or []
+        own, given = record.get("trace") or {}, record.get("observations") or []
+        if not isinstance(own, dict) or not isinstance(given, list):
+            raise RejectError("wrong_type", "trace is no object, or observations are no list")
+        trace |= own or {k: v for k, v in record.items() if k != "observations"}
         observations += [_camel(one) for one in given if isinstance(one, dict)]
     return _camel(trace), observations
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from pipeline.landing import scattered, tabular
-from pipeline.landing.decode import decoding
+from pipeline.landing.decode import decoding, decoding_some
 from pipeline.landing.formats import Format
 from pipeline.landing.genai import amount, count, text
 from pipeline.landing.literal import decoded, members, raw
@@ -197,7 +197,7 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     tabular.refuse_damage(piece)
     if piece.data[:1] != b"[":
         decoding(_run, piece.data)
-    exported = decoding(_runs, piece.data)
+    exported = decoding_some(_runs, piece.data)
     run = run_of(exported[0].trace, (one.span() for one in exported))
     if run is None:
         return

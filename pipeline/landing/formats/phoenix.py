@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pipeline.landing.decode import decoding
+from pipeline.landing.decode import decoding_some
 from pipeline.landing.formats import Format
 from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.openinference import KIND
@@ -77,7 +77,7 @@ def _attributes(row: dict[str, Any]) -> dict[str, Any]:
 def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     """Decode the rows of one trace into its run."""
     refuse_damage(piece)
-    rows = decoding(_rows, piece.data)
+    rows = decoding_some(_rows, piece.data)
     attributes = map(_attributes, msgspec.json.decode(piece.data))
     spans = [understood(row.span(given)) for row, given in zip(rows, attributes, strict=True)]
     run = run_of(rows[0].trace_id, spans)

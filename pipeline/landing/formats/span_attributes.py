@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pipeline.landing.decode import decoding
+from pipeline.landing.decode import decoding, decoding_some
 from pipeline.landing.formats import Format
 from pipeline.landing.literal import members
 from pipeline.landing.model import RejectError
@@ -101,7 +101,7 @@ def _code(status: dict[str, Any]) -> Any:
 def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     """Decode the spans of one trace, or a span that belongs to none, into a run."""
     one = piece.data[:1] != b"["
-    records = [decoding(_object, piece.data)] if one else decoding(_objects, piece.data)
+    records = [decoding(_object, piece.data)] if one else decoding_some(_objects, piece.data)
     spans = [understood(_span(record, number)) for number, record in enumerate(records)]
     run = run_of(_trace_id(records[0]), spans)
     if run is None:

@@ -52,8 +52,9 @@ _MOST_KNOWN = 1 << 15
 
 def _unmapped_to_labels(holder: dict[str, Any], fields: set[str]) -> None:
     extra = {name: holder.pop(name) for name in list(holder) if name not in fields}
-    if extra:
-        holder["labels"] = {**extra, **(holder.get("labels") or {})}
+    own = holder.get("labels") or {}
+    if extra and isinstance(own, dict):  # labels of another type are refused where they decode
+        holder["labels"] = {**extra, **own}
 
 
 def _record(data: bytes) -> Record:
@@ -65,7 +66,8 @@ def _record(data: bytes) -> Record:
             raise
     holder = msgspec.json.decode(data)
     _unmapped_to_labels(holder, _RECORD)
-    for step in holder.get("steps") or ():
+    steps = holder.get("steps")
+    for step in steps if isinstance(steps, list) else ():
         if isinstance(step, dict):
             _unmapped_to_labels(step, _STEP)
     return _decode(msgspec.json.encode(holder))
