@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from pipeline.errors import InputError
 from pipeline.scoring.segments import owners, starts
 
 if TYPE_CHECKING:
     from pipeline.policy import Policy
     from pipeline.scoring.references import Expected
 
+MOST_TURNS = 100_000
 TURNS = 1 << 32
 """Room for turns in the packed (run, turn)."""
 
@@ -78,6 +80,12 @@ def _turns(runs: pl.DataFrame, packed: pl.Series) -> pl.Series:
         .group_by("run")
         .agg(pl.col("turn").max() + 1)
     )
+    last: int = highest.select(pl.col("turn").max().fill_null(0)).item()
+    if last > MOST_TURNS:
+        raise InputError(
+            f"a run has user turn {last}; at most {MOST_TURNS} can be compared by turn: "
+            'set match.unit = "run", or number turns from 0'
+        )
     each = pl.DataFrame({"run": pl.int_range(runs.height, eager=True)})
     return each.join(highest, on="run", how="left", maintain_order="left")["turn"].fill_null(1)
 

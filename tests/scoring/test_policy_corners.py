@@ -1,11 +1,13 @@
-"""The arguments a reference lists for comparison."""
+"""Corners of policies: listed arguments, and turns beyond reason."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from making import call, run, scores_of, want, write
 
+from pipeline.errors import InputError
 from pipeline.landing.land import land
 from pipeline.scoring import score
 
@@ -31,3 +33,14 @@ def test_listed_arguments_count_only_where_the_policy_says_so(tmp_path: Path) ->
         score(tmp_path / "lake", policy=str(policy))
         found[name] = scores_of(tmp_path / "lake", str(policy))["tp"].to_list()
     assert found == {"plain": [0], "listed": [1]}
+
+
+def test_a_turn_beyond_reason_is_told_not_laid_out(tmp_path: Path) -> None:
+    land(
+        [write(tmp_path / "a.jsonl", [run("r", call("a", turn_index=20_000_000), expected=[])])],
+        tmp_path / "lake",
+    )
+    policy = tmp_path / "turns.toml"
+    policy.write_text('[match]\nunit = "turn"\n')
+    with pytest.raises(InputError, match="user turn 20000001"):
+        score(tmp_path / "lake", policy=str(policy))
