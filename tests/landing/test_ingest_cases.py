@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from making import call, run, runs_of, scores_of, steps_of, write
 
+from pipeline.checks import check
 from pipeline.errors import RejectedError
 from pipeline.lake import Lake
 from pipeline.landing.land import land
@@ -207,3 +208,39 @@ def test_a_mention_of_a_task_keeps_what_is_known_of_it(tmp_path: Path) -> None:
     land([write(tmp_path / "log.jsonl", [record])], lake)
     score(lake)
     assert scores_of(lake)["f1"].to_list() == [1.0]
+
+
+def test_i6_the_same_export_twice_counts_its_tokens_once(tmp_path: Path) -> None:
+    """codex-observability#87: 53,907 tokens stay 53,907, under the same name or another."""
+    steps = [{"kind": "llm_call", "input_tokens": 50_000, "output_tokens": 3_907}]
+    records = [run("r1", *steps), run("r2")]
+    lake = tmp_path / "lake"
+    for name in ("day.jsonl", "day.jsonl", "again.jsonl"):
+        land([write(tmp_path / name, records)], lake)
+    land([write(tmp_path / "longer.jsonl", [*records, run("r3")])], lake)
+    score(lake)
+    assert scores_of(lake)["total_tokens"].sum() == 53_907
+
+
+def test_i8_an_hour_without_runs_between_full_ones_is_a_warning(tmp_path: Path) -> None:
+    """langfuse#15617."""
+    hours = [f"2026-11-28T{hour:02}:30:00Z" for hour in (8, 9, 11, 12) for _ in range(20)]
+    records = [run(f"r{i:03}", started_at=hour) for i, hour in enumerate(hours)]
+    land([write(tmp_path / "a.jsonl", records)], tmp_path / "lake")
+    found = check(tmp_path / "lake").rows.filter(pl.col("check") == "empty_hours")
+    assert found["severity"].to_list() == ["warning"]
+    assert "10" in found["subject"][0]
+
+
+def test_c5_a_token_is_masked_and_a_status_code_is_not(tmp_path: Path) -> None:
+    """auth0-evals#246: redacted before it is cut, and 401 untouched."""
+    line = (
+        '{"run_id": "x", "headers": {"Authorization": "Bearer '
+        + "abc123XYZ" * 40
+        + '"}, "status": 401}'
+    )
+    (tmp_path / "a.jsonl").write_text('{"run_id":"r1","steps":[]}\n' + line)
+    land([tmp_path / "a.jsonl"], tmp_path / "lake")
+    (excerpt,) = rejects_of(tmp_path / "lake")["excerpt"]
+    assert "abc123XYZ" not in excerpt
+    assert "401" in excerpt
