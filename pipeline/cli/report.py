@@ -22,6 +22,7 @@ from pipeline.scoring import score
 from pipeline.tables.aggregate import aggregate
 from pipeline.tables.percentiles import percentiles
 from pipeline.tables.result import Result
+from pipeline.tables.session import opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -110,7 +111,7 @@ def _land(sources: Sequence[str], lake: Path, format_name: str) -> None:
     with progress("landing") as tell:
         told = land(sources, lake, format=format_name, progress=tell and _runs(tell))
     news = f"{told.runs:,} runs, {told.calls:,} calls, {told.errors:,} errors"
-    say(f"landed in {lake}: {news if told.batches else 'nothing new'}")
+    say(f"landed in {lake}: {news if told.runs else 'nothing new'}")
     for reason, count in told.rejects.most_common():
         say(f"{count:,} records rejected: {reason}")
     for sentence in told.unrecognised:
@@ -120,6 +121,10 @@ def _land(sources: Sequence[str], lake: Path, format_name: str) -> None:
 def _score(lake: Path, policy: str | None) -> None:
     with progress("scoring") as tell:
         score(lake, policy=policy, progress=tell and _batches(tell))
+    with opened(lake, policy) as session:
+        held = session.con.sql("SELECT count(*), sum(n_calls), sum(n_errors) FROM scores")
+        runs, calls, errors = (int(number or 0) for number in held.fetchall()[0])
+    say(f"the lake holds {runs:,} runs, {calls:,} calls, {errors:,} errors")
 
 
 def _tables(
