@@ -5,6 +5,7 @@ LAKE/lake.json            format version, default policy
 LAKE/batches/b-HEX/       runs, steps, rejects; named by what they were made from
 LAKE/tasks/t-HEX/         tasks, references, tools
 LAKE/scores/p-HEX/s-HEX/  scores, call_scores
+LAKE/configs/             policies and gate files made from configurations that landed
 LAKE/.tmp/                work in progress, never read
 ```
 A folder without `manifest.json` does not exist for a reader. Nothing is ever changed in place.
@@ -136,6 +137,16 @@ class Lake:
             file.flush()
             os.fsync(file.fileno())
         Path(file.name).replace(self.path / "lake.json")
+
+    def write_file(self, relative: str, data: bytes) -> str:
+        """Write a small file beside the tables, whole or not at all, and return its path."""
+        target = self.path / relative
+        with _told(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+        with self.workspace() as work, _told(target):
+            write_bytes(work / target.name, data)
+            (work / target.name).replace(target)
+        return str(target)
 
     def batches(self) -> list[Folder]:
         """Return the batches of runs, by name."""

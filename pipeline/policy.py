@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args, get_type_hints
 import msgspec
 from xxhash import xxh3_128_hexdigest
 
+from pipeline.criteria import are_criteria, convert
 from pipeline.errors import InputError, SourceNotFoundError, UnknownNameError
 
 PRESET = "preset:"
@@ -198,6 +199,8 @@ def presets() -> list[str]:
 def load(named: str | None, where: str = "") -> Policy:
     """Return the policy of a TOML file, a `preset:NAME`, or the default for None.
 
+    A file of ADK criteria is taken for the policy it means.
+
     Raises:
         SourceNotFoundError: there is no such file.
         UnknownNameError: a key or preset nobody knows.
@@ -214,8 +217,10 @@ def load(named: str | None, where: str = "") -> Policy:
         path = Path(named)
     if not path.is_file():
         raise SourceNotFoundError(f"{named}: no such policy file{where}")
+    content = path.read_bytes()
     try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = convert(content, named).policy if are_criteria(content) else content.decode()
+        told = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{named}: no TOML: {error}") from error
     return parse(told, named)

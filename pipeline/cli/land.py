@@ -153,9 +153,10 @@ def _notes(report: LandReport, *, dry_run: bool) -> Iterator[str]:
         named = ", ".join(report.unresolved[:FEW])
         count = len(report.unresolved)
         yield f"warning: {count} runs differ from a copy landed before; both stay: {named}"
+    yield from report.configs
     if report.already and not report.batches:
         yield "all of it had landed before"
-    elif not (report.runs or report.tasks):
+    elif not (report.runs or report.tasks or report.configs):
         yield "warning: 0 runs and 0 tasks landed"
 
 

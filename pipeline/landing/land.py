@@ -15,6 +15,7 @@ from pipeline.lake import Lake
 from pipeline.landing import formats
 from pipeline.landing.chunks import Recognised, cut
 from pipeline.landing.commit import Outcome, commit
+from pipeline.landing.configs import write_configs
 from pipeline.landing.guess import unrecognised
 from pipeline.landing.masking import droppable
 from pipeline.landing.reader import Source, expand
@@ -45,6 +46,8 @@ class LandReport:
     replaced: int = 0
     rejects: Counter[str] = field(default_factory=Counter)
     unresolved: list[str] = field(default_factory=list)
+    configs: list[str] = field(default_factory=list)
+    """What became of configurations, a sentence for each."""
 
     def add(self, outcome: Outcome) -> None:
         """Count one batch in."""
@@ -129,6 +132,8 @@ def land(  # noqa: PLR0913 - the command's options, one each
             report.add(outcome)
             if progress is not None:
                 progress(report)
+        if target is not None:
+            report.configs = write_configs(target, report.recognised)
     if refused:
         raise UnrecognisedError(_nothing(refused))
     return report

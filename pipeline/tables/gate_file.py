@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from pipeline.criteria import are_criteria, convert
 from pipeline.errors import InputError, SourceNotFoundError, UnknownNameError
 from pipeline.policy import PRESET, PRESETS
 from pipeline.statistics.needs import RESAMPLES
@@ -69,6 +70,8 @@ def presets() -> list[str]:
 def load(named: str | os.PathLike[str]) -> tuple[GateFile, bytes]:
     """Read a gate file, or a `preset:NAME`; return its bytes too, for their hash.
 
+    A file of ADK criteria is taken for the gates it means.
+
     Raises:
         SourceNotFoundError: there is no such file.
         UnknownNameError: a key or preset nobody knows.
@@ -84,7 +87,8 @@ def load(named: str | os.PathLike[str]) -> tuple[GateFile, bytes]:
         raise SourceNotFoundError(f"{named}: no such gate file")
     content = path.read_bytes()
     try:
-        told = tomllib.loads(content.decode())
+        text = convert(content, str(named)).gate if are_criteria(content) else content.decode()
+        told = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{named}: no TOML: {error}") from error
     return parse(told, str(named)), content

@@ -21,6 +21,7 @@ def test_only_its_own_files_are_claimed(real_data):
 def test_the_reason_says_that_nothing_will_land():
     reason = sniff("adk_config", {"criteria": {"response_match_score": 0.8}})
     assert "holds no run" in reason
+    assert "gate" in reason
 
 
 def test_criteria_beside_runs_are_no_configuration():

@@ -1,10 +1,13 @@
-"""Google ADK's `test_config.json`: thresholds to judge by. It is known, and holds no run."""
+"""Google ADK's `test_config.json`: thresholds to judge by, for a policy and a gate file."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pipeline.criteria import convert
+from pipeline.errors import InputError
 from pipeline.landing.formats import Format
+from pipeline.landing.model import RejectError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,8 +16,16 @@ if TYPE_CHECKING:
     from pipeline.landing.reader import Head, Piece
 
 
-def decode(_piece: Piece, _context: Any = None) -> Iterator[Run]:
-    """Yield nothing: thresholds are for a gate, not for a lake."""
+def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
+    """Yield nothing, for thresholds are no run; refuse what no gate can be made of.
+
+    Raises:
+        RejectError: the criteria cannot be read.
+    """
+    try:
+        convert(piece.data, "test_config")
+    except InputError as error:
+        raise RejectError("wrong_type", str(error)) from error
     return iter(())
 
 
@@ -22,16 +33,16 @@ def sniff(head: Head) -> str | None:
     """Recognise criteria and nothing that ran."""
     alone = head.has("criteria") and len(head.first) == 1
     known = alone and isinstance(head.first["criteria"], dict)
-    return "criteria only: a configuration, which holds no run to land" if known else None
+    return "criteria only: a configuration, which holds no run but makes a gate" if known else None
 
 
 FORMAT = Format(
     name="adk_config",
-    title="Google ADK test_config.json: a configuration, lands as 0 runs",
+    title="Google ADK test_config.json: criteria, which become a policy and a gate file",
     sniff=sniff,
     pieces=lambda source: source.document(),
     decode=decode,
-    fills="nothing: its thresholds belong into a gate",
+    fills="a policy and a gate file in the lake's folder configs/",
     lacks="runs and tasks",
     expects=("criteria",),
 )
