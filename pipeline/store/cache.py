@@ -16,6 +16,7 @@ import os
 import re
 import shutil
 import tempfile
+import threading
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -44,6 +45,7 @@ class Cache:
         self.bound = bound
         self._added = bound  # look once, whatever others have left
         self._process = 0
+        self._threads = threading.Lock()
         with _told(folder):
             for part in ("files", "use"):
                 (folder / part).mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -60,11 +62,14 @@ class Cache:
     def write(self, key: str, data: bytes) -> None:
         """Keep a small file."""
         with _told(self.folder):
-            self._add(self._kept(key, ".json"), lambda path: _write(path, data))
+            kept = self._kept(key, ".json")
+            self._add(kept, lambda path: _write(path, data))
+            self._trim_now_and_then(kept)
 
     def holds(self, key: str) -> bool:
         """Tell whether a key's file is here."""
-        return self._kept(key).exists()
+        kept = self._kept(key)
+        return kept.exists() or (self._mine() / kept.name).exists()
 
     def path(self, key: str, fetch: Callable[[Path], None]) -> Path:
         """Return the file of a key; where there is none, `fetch` writes it first.
@@ -73,32 +78,38 @@ class Cache:
         """
         kept = self._kept(key)
         with _told(self.folder):
-            while True:
-                mine = self._mine() / kept.name
-                if not mine.exists() and not kept.exists():
-                    self._add(kept, fetch)
-                with suppress(FileNotFoundError):  # thrown out at this very moment
-                    with suppress(FileExistsError):
+            mine = self._mine() / kept.name
+            if not mine.exists():
+                try:
+                    with suppress(FileExistsError):  # another thread was faster
                         mine.hardlink_to(kept)
-                    os.utime(mine)
-                    return mine
+                except FileNotFoundError:
+                    self._add(mine, fetch)
+                    with suppress(FileExistsError):
+                        kept.hardlink_to(mine)
+                    self._trim_now_and_then(kept)
+            os.utime(mine)
+            return mine
 
     def _kept(self, key: str, suffix: str = ".parquet") -> Path:
         return self.folder / "files" / (xxh3_128_hexdigest(key.encode()) + suffix)
 
-    def _add(self, kept: Path, fetch: Callable[[Path], None]) -> None:
+    def _add(self, place: Path, fetch: Callable[[Path], None]) -> None:
+        """Let a file be written and come into its place as a whole."""
         handle, name = tempfile.mkstemp(dir=self._mine())
         os.close(handle)
         fresh = Path(name)
         try:
             fetch(fresh)
             self._added += _room(fresh)
-            fresh.replace(kept)
+            fresh.replace(place)
         finally:
             fresh.unlink(missing_ok=True)
+
+    def _trim_now_and_then(self, spare: Path) -> None:
         if self._added > self.bound / CHECKED_EVERY:
             self._added = 0
-            self.trim(spare=kept)
+            self.trim(spare)
 
     def trim(self, spare: Path | None = None) -> None:
         """Throw out what was used longest ago until the rest is within the bound."""
@@ -117,17 +128,18 @@ class Cache:
 
     def _mine(self) -> Path:
         """Return this process's folder of links: locked while the process lives."""
-        if self._process != os.getpid():
-            self._process = os.getpid()
-            self._sweep()
-            self._links = Path(tempfile.mkdtemp(dir=self.folder / "use"))
-            # Locked before it has the name that others look for.
-            fresh = self._links / "fresh"
-            self._lock = fresh.open("w")
-            fcntl.flock(self._lock, fcntl.LOCK_EX)
-            fresh.rename(self._links / "lock")
-            atexit.register(self._leave, os.getpid())
-        return self._links
+        with self._threads:
+            if self._process != os.getpid():
+                self._sweep()
+                self._links = Path(tempfile.mkdtemp(dir=self.folder / "use"))
+                # Locked before it has the name that others look for.
+                fresh = self._links / "fresh"
+                self._lock = fresh.open("w")
+                fcntl.flock(self._lock, fcntl.LOCK_EX)
+                fresh.rename(self._links / "lock")
+                atexit.register(self._leave, os.getpid())
+                self._process = os.getpid()
+            return self._links
 
     def _leave(self, process: int) -> None:
         if process == os.getpid():

@@ -116,9 +116,7 @@ def _require(address: Address) -> None:
         ) from error
 
 
-def _refuse_missing(
-    address: Address, names: Sequence[str], environment: Mapping[str, str]
-) -> None:
+def _refuse_missing(address: Address, names: Sequence[str], environment: Mapping[str, str]) -> None:
     if missing := [name for name in names if name not in environment]:
         raise LakeError(
             f"{address}: {' and '.join(missing)} must be set in the environment too; "

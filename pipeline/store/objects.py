@@ -160,6 +160,7 @@ class ObjectStorage:
         else:
             self.client.create(manifest_name(draft.relative), manifest)
         self._manifests.pop(draft.relative, None)
+        self._listings.pop(draft.relative.rsplit("/", 1)[0], None)
 
     def publish(self, decide: Callable[[], Decision[Outcome]]) -> Outcome:
         """Decide on the latest commit, upload, and commit if it still is the latest; else again.
