@@ -81,7 +81,7 @@ class Proxy:
 
     def __init__(self, port: int) -> None:
         self.seen: list[Request] = []
-        self.judge: Callable[[Request, bool], int | None] = lambda _request, _done: None
+        self.judge: Callable[[Request, str], int | None] = lambda _request, _when: None
         proxy = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -91,10 +91,10 @@ class Proxy:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 told = Request(self.command, self.path.split("?")[0].split("/", 2)[-1])
                 proxy.seen.append(told)
-                status = proxy.judge(told, False)
+                status = proxy.judge(told, "before")
                 if status is None:
                     status, headers, data = hand_on(port, self, body)
-                    if (instead := proxy.judge(told, True)) is not None:
+                    if (instead := proxy.judge(told, "after")) is not None:
                         status, headers, data = instead, [], b""
                 else:
                     headers, data = [], b""
@@ -156,13 +156,13 @@ class Counting(Client):
 
     requests: list[tuple[str, str]]
     ranges: list[tuple[int, int]]
-    stop: Callable[[str, str, bool], None]
+    stop: Callable[[str, str, str], None]
 
     def _seen(self, kind: str, name: str, act: Callable[[], Any]) -> Any:
         self.requests.append((kind, name))
-        self.stop(kind, name, False)
+        self.stop(kind, name, "before")
         done = act()
-        self.stop(kind, name, True)
+        self.stop(kind, name, "after")
         return done
 
     def get(self, name: str) -> Any:
@@ -192,13 +192,13 @@ class Memory:
         self.stores: dict[str, MemoryStore] = {}
         self.requests: list[tuple[str, str]] = []
         self.ranges: list[tuple[int, int]] = []
-        self.stop: Callable[[str, str, bool], None] = lambda _kind, _name, _done: None
+        self.stop: Callable[[str, str, str], None] = lambda _kind, _name, _when: None
 
     def connect(self, address: Address) -> Client:
         store = self.stores.setdefault(str(address), MemoryStore())
         client = Counting(address, "bucket", store)
         client.requests, client.ranges = self.requests, self.ranges
-        client.stop = lambda kind, name, done: self.stop(kind, name, done)
+        client.stop = lambda *request: self.stop(*request)  # noqa: PLW0108 - whatever it is then
         return client
 
     def names(self, address: str) -> list[str]:

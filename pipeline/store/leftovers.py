@@ -1,4 +1,7 @@
-"""Data objects that no manifest names: of killed processes, of lost races, of scores replaced."""
+"""Data objects that no manifest names: of killed processes, of lost races, of scores replaced.
+
+The object that says when they were last looked for is a lake's first, and tries the store out.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,28 @@ MARK = "swept.json"
 EVERY = timedelta(days=1)
 LEFT_OVER = timedelta(days=7)
 
+NO_TAG = {"e_tag": '"00000000000000000000000000000000"'}
+
+
+def refuse_unconditional(client: Client) -> None:
+    """Refuse a store that takes every write, whatever its condition: two writers would both win.
+
+    Raises:
+        LakeError: the store does not heed If-None-Match, or not If-Match.
+    """
+    client.create(MARK, b"{}")
+    # Servers that speak S3 differ in this; the other stores are one of a kind.
+    is_deaf = client.create(MARK, b"{}") or (
+        client.address.scheme == "s3" and client.swap(MARK, b"{}", dict(NO_TAG))
+    )
+    if is_deaf:
+        with suppress(LakeError):
+            client.delete([MARK])  # so that the next one finds out too
+        raise LakeError(
+            f"{client.address}: this store ignores conditional writes (If-None-Match, If-Match), "
+            "by which two that land at once are kept apart; a lake cannot be here"
+        )
+
 
 def sweep(
     client: Client, load: Callable[[str], list[str]], manifest: Callable[[str], dict[str, Any]]
@@ -31,7 +56,9 @@ def sweep(
         manifest: returns a folder's manifest.
     """
     last = client.head(MARK)
-    if last is not None and datetime.now(UTC) - last.modified < EVERY:
+    if last is None:  # a lake that was copied here
+        refuse_unconditional(client)
+    elif datetime.now(UTC) - last.modified < EVERY:
         return
     client.put(MARK, b"{}")
     mark = client.head(MARK)

@@ -21,7 +21,7 @@ from pipeline.errors import LakeError
 from pipeline.store import cache as caches
 from pipeline.store import head as heads
 from pipeline.store.head import manifest_name
-from pipeline.store.leftovers import sweep
+from pipeline.store.leftovers import refuse_unconditional, sweep
 from pipeline.store.parquet import file_name, write_table
 from pipeline.store.transfer import SIDE_BY_SIDE, fetch, fetch_columns, hash_of
 
@@ -86,7 +86,8 @@ class ObjectStorage:
         return None if found is None else found.data
 
     def found(self, settings: bytes) -> None:
-        """Write lake.json where there is none."""
+        """Write lake.json where there is none, in a store that heeds conditions."""
+        refuse_unconditional(self.client)
         self.client.create("lake.json", settings)
 
     def write(self, name: str, data: bytes) -> None:

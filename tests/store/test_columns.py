@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -10,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from making import call, run, write
-from objects import Memory
 
 from pipeline.lake import Lake
 from pipeline.landing.land import land
@@ -20,6 +20,8 @@ from pipeline.workbench import query
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from objects import Memory
 
 URL = "s3://bucket/lake"
 ROWS = 3000
@@ -97,7 +99,7 @@ def test_each_set_is_fetched_once_and_none_where_all_is_here(
 def test_joined_spans_cover_the_same_and_stay_apart(spans: list[tuple[int, int]]) -> None:
     joined = transfer._joined(sorted(spans))
     assert all(any(a <= start and end <= b for a, b in joined) for start, end in spans)
-    assert all(b + transfer.CLOSE < a for (_, b), (a, _) in zip(joined, joined[1:], strict=False))
+    assert all(b + transfer.CLOSE < a for (_, b), (a, _) in pairwise(joined))
     assert {edge for span in joined for edge in span} <= {edge for span in spans for edge in span}
 
 

@@ -15,7 +15,7 @@ from pipeline.lake import Decision, Draft, Lake
 from pipeline.landing import chunks
 from pipeline.landing.land import land
 from pipeline.scoring import score
-from pipeline.store import head, leftovers, objects
+from pipeline.store import client, head, leftovers, objects
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,14 +39,14 @@ def test_data_objects_come_first_and_the_manifest_last(tmp_path: Path, memory: M
     land([source(tmp_path, range(3))], URL, workers=1)
     written = [name for kind, name in memory.requests if kind == "write"]
     tasks, batch = Lake.open(URL).tasks()[0].relative, Lake.open(URL).batches()[0].relative
-    assert written[0] == "lake.json"
-    assert {name.split(".")[0] for name in written[1:5]} == {
+    assert written[:4] == ["swept.json", "swept.json", "swept.json", "lake.json"]
+    assert {name.split(".")[0] for name in written[4:8]} == {
         f"{tasks}/tasks",
         f"{tasks}/references",
         f"{batch}/runs",
         f"{batch}/steps",
     }
-    assert written[5:] == ["head.json", f"{tasks}/manifest.json", f"{batch}/manifest.json"]
+    assert written[8:] == ["head.json", f"{tasks}/manifest.json", f"{batch}/manifest.json"]
 
 
 def test_stopped_at_every_request(tmp_path: Path, memory: Memory) -> None:
@@ -87,9 +87,9 @@ def test_a_commit_in_between_is_seen(tmp_path: Path, memory: Memory) -> None:
     land([source(tmp_path, [9], "first")], URL, workers=1)
     done = False
 
-    def stop(kind: str, name: str, after: bool) -> None:
+    def stop(kind: str, name: str, when: str) -> None:
         nonlocal done
-        if not done and kind == "write" and name == "head.json" and not after:
+        if not done and kind == "write" and name == "head.json" and when == "before":
             done = True
             land([other], URL, workers=1)
 
@@ -104,8 +104,8 @@ def test_a_writer_that_won_and_died_is_completed_by_the_next(
 ) -> None:
     file = source(tmp_path, range(3))
 
-    def stop(kind: str, name: str, after: bool) -> None:
-        if kind == "write" and name == "head.json" and after:
+    def stop(kind: str, name: str, when: str) -> None:
+        if kind == "write" and name == "head.json" and when == "after":
             raise StoppedError
 
     memory.stop = stop
@@ -123,9 +123,9 @@ def test_a_writer_that_wakes_up_late_changes_nothing(tmp_path: Path, memory: Mem
     file = source(tmp_path, range(3))
     slept = False
 
-    def stop(kind: str, name: str, after: bool) -> None:
+    def stop(kind: str, name: str, when: str) -> None:
         nonlocal slept
-        if not slept and kind == "write" and name == "head.json" and after:
+        if not slept and kind == "write" and name == "head.json" and when == "after":
             slept = True
             land([source(tmp_path, [5, 6], "other")], URL, workers=1)
             score(URL)
@@ -150,15 +150,15 @@ def test_a_request_that_met_itself_has_won(memory: Memory) -> None:
     other = head.read(Lake.open(URL).storage.client)
     assert head.advance(Lake.open(URL).storage.client, other, {"batches/b-2": b"{}"}) is not None
     assert head.advance(Lake.open(URL).storage.client, other, {"batches/b-3": b"{}"}) is None
-    assert memory.names(URL) == ["head.json", "lake.json"]
+    assert memory.names(URL) == ["head.json", "lake.json", "swept.json"]
 
 
 def test_uploads_are_used_again_where_the_decision_is_the_same(memory: Memory) -> None:
     lake = Lake.create(URL)
     others = ["b-2", "b-1"]
 
-    def stop(kind: str, name: str, after: bool) -> None:
-        if kind == "write" and name == "head.json" and not after and others:
+    def stop(kind: str, name: str, when: str) -> None:
+        if kind == "write" and name == "head.json" and when == "before" and others:
             memory.stop = lambda *_: None
             draft = Draft(f"batches/{others.pop()}", {"n": NUMBERS}, {"replaces": []})
             Lake.open(URL).publish(lambda: Decision([draft], None))
@@ -182,7 +182,11 @@ def test_a_writer_that_never_wins_gives_up_with_a_sentence(
     with pytest.raises(LakeError, match="3 times another process committed first"):
         lake.publish(lambda: Decision([draft], None))
     assert lake.batches() == []
-    assert memory.names(URL)[-1] == "lake.json"
+    assert {name.split("/")[0] for name in memory.names(URL)} == {
+        "batches",
+        "lake.json",
+        "swept.json",
+    }
 
 
 def test_many_writers_at_once_land_every_run_once(tmp_path: Path, memory: Memory) -> None:
@@ -222,17 +226,43 @@ def test_a_sweep_deletes_what_no_manifest_names_and_nothing_else(
     store.put("batches/b-dead/runs.0.parquet", b"left over")
     before = set(memory.names(URL))
     land([source(tmp_path, range(3))], URL, workers=1)
-    assert set(memory.names(URL)) == before | {"swept.json"}, "all of it is young"
-    monkeypatch.setattr(leftovers, "LEFT_OVER", timedelta(seconds=-1))
-    land([source(tmp_path, range(3))], URL, workers=1)
-    assert set(memory.names(URL)) == before | {"swept.json"}, "it looks once a day"
+    assert set(memory.names(URL)) == before, "it looks once a day"
     monkeypatch.setattr(leftovers, "EVERY", timedelta(seconds=-1))
+    land([source(tmp_path, range(3))], URL, workers=1)
+    assert set(memory.names(URL)) == before, "all of it is young"
+    monkeypatch.setattr(leftovers, "LEFT_OVER", timedelta(seconds=-1))
     land([source(tmp_path, range(3))], URL, workers=1)
     gone = before - set(memory.names(URL))
     assert "batches/b-dead/runs.0.parquet" in gone
     assert len(gone) == 3, "and the scores and call_scores that were replaced"
     assert_whole(URL)
     assert score(URL).batches == 0
+
+
+@pytest.mark.parametrize("deaf_to", ["create", "e_tag"])
+def test_a_store_that_ignores_conditions_is_refused(
+    deaf_to: str, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = client.Client.swap
+
+    def swap(
+        self: client.Client, name: str, data: bytes, version: dict[str, str | None] | None
+    ) -> bool:
+        if (version is None) == (deaf_to == "create"):
+            self.store.put(name, data)
+            return True
+        return real(self, name, data, version)
+
+    monkeypatch.setattr(client.Client, "swap", swap)
+    for _ in range(2):
+        with pytest.raises(LakeError, match="ignores conditional writes"):
+            Lake.create(URL)
+    assert memory.names(URL) == []
+    memory.stores[URL].put("lake.json", b'{"version": 1, "policy": null}')
+    for _ in range(2):
+        with pytest.raises(LakeError, match="ignores conditional writes"):
+            Lake.create(URL)
+    assert memory.names(URL) == ["lake.json"], "a copied lake is refused too"
 
 
 def test_uploads_that_are_too_old_are_made_again(

@@ -48,13 +48,13 @@ def is_write(request: Request, part: str) -> bool:
     return request.method == "PUT" and part in request.name
 
 
-POINTS: dict[str, tuple[Callable[[Request], bool], bool, int]] = {
-    "before a data object": (lambda r: is_write(r, "/steps."), False, 0),
-    "after the data objects, before the commit": (lambda r: is_write(r, "head.json"), False, 0),
-    "after the commit, before any manifest": (lambda r: is_write(r, "head.json"), True, 0),
+POINTS: dict[str, tuple[Callable[[Request], bool], str, int]] = {
+    "before a data object": (lambda r: is_write(r, "/steps."), "before", 0),
+    "after the data objects, before the commit": (lambda r: is_write(r, "head.json"), "before", 0),
+    "after the commit, before any manifest": (lambda r: is_write(r, "head.json"), "after", 0),
     "after the manifest": (
         lambda r: is_write(r, "batches/") and is_write(r, "manifest.json"),
-        True,
+        "after",
         3,
     ),
 }
@@ -65,11 +65,11 @@ POINTS: dict[str, tuple[Callable[[Request], bool], bool, int]] = {
 def test_killed_landing(point: str, s3: str, proxy: Proxy, tmp_path: Path) -> None:
     """Kill -9: whole batches or nothing; the next landing completes it, nothing twice."""
     file = source(tmp_path, range(6))
-    here, at_end, shown = POINTS[point]
+    here, at, shown = POINTS[point]
     landing = start(file, s3, url=proxy.url, cache=tmp_path / "cache")
 
-    def judge(request: Request, done: bool) -> int | None:
-        if done == at_end and here(request) and landing.poll() is None:
+    def judge(request: Request, when: str) -> int | None:
+        if when == at and here(request) and landing.poll() is None:
             landing.send_signal(signal.SIGKILL)
             landing.wait()
             return 500  # nobody hears it
@@ -77,7 +77,7 @@ def test_killed_landing(point: str, s3: str, proxy: Proxy, tmp_path: Path) -> No
 
     proxy.judge = judge
     assert landing.wait() == -signal.SIGKILL
-    proxy.judge = lambda _request, _done: None
+    proxy.judge = lambda _request, _when: None
     assert_whole(s3)
     assert len(ids(s3)) == shown if Lake(s3).exists() else shown == 0
     land([file], s3, workers=1)
@@ -92,8 +92,8 @@ def test_two_writers_at_once(s3: str, proxy: Proxy, tmp_path: Path) -> None:
     Lake.create(s3)
     both = threading.Barrier(2)
 
-    def judge(request: Request, done: bool) -> int | None:
-        if is_write(request, "head.json") and not done and not both.broken:
+    def judge(request: Request, when: str) -> int | None:
+        if is_write(request, "head.json") and when == "before" and not both.broken:
             with suppress(threading.BrokenBarrierError):
                 both.wait(timeout=20)
                 both.abort()  # only the first two meet
@@ -138,12 +138,12 @@ def test_one_request_in_twenty_fails(s3: str, proxy: Proxy, tmp_path: Path) -> N
     file = source(tmp_path, range(9))
     numbers, failed = count(1), []
 
-    def judge(request: Request, done: bool) -> int | None:
-        number = len(proxy.seen) if done else next(numbers)
-        if number % 20 == 7 and not done:
+    def judge(request: Request, when: str) -> int | None:
+        number = next(numbers) if when == "before" else len(proxy.seen)
+        if number % 20 == 7 and when == "before":
             failed.append(request)
             return 503
-        if number % 20 == 17 and done and request.method == "PUT":
+        if number % 20 == 17 and when == "after" and request.method == "PUT":
             failed.append(request)
             return 500
         return None
@@ -155,7 +155,7 @@ def test_one_request_in_twenty_fails(s3: str, proxy: Proxy, tmp_path: Path) -> N
     found = [aggregate(s3, by=["task_id"]).rows, percentiles(s3).rows]
     assert land([file], s3, workers=1).already == 3
     assert len(failed) >= len(proxy.seen) // 25
-    proxy.judge = lambda _request, _done: None
+    proxy.judge = lambda _request, _when: None
     land([file], tmp_path / "local", workers=1)
     score(tmp_path / "local")
     right = [
@@ -168,7 +168,7 @@ def test_one_request_in_twenty_fails(s3: str, proxy: Proxy, tmp_path: Path) -> N
 
 
 def test_a_large_table_goes_and_comes_in_parts(
-    s3: str, proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    s3: str, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "PART", 5 << 20)  # the least that S3 allows
     texts = pl.DataFrame({"n": range(12), "text": [os.urandom(1 << 19).hex() for _ in range(12)]})
@@ -187,8 +187,8 @@ def test_what_is_missing_is_told(s3: str, proxy: Proxy, monkeypatch: pytest.Monk
         Lake.open("s3://nowhere/lake")
     with pytest.raises(LakeError, match="no bucket 'nowhere'"):
         Lake.create("s3://nowhere/lake")
-    proxy.judge = lambda _request, _done: 403
-    with pytest.raises(LakeError, match="the store refuses to read lake.json"):
+    proxy.judge = lambda _request, _when: 403
+    with pytest.raises(LakeError, match="the store refuses to read lake"):
         Lake.open(s3)
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
