@@ -15,7 +15,7 @@ from making import call, run, write
 from pipeline.lake import Lake
 from pipeline.landing.land import land
 from pipeline.scoring import score
-from pipeline.store import objects, transfer
+from pipeline.store import reading, transfer
 from pipeline.workbench import query
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def test_scoring_and_landing_read_few_columns(
     tmp_path: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Outputs are most of a log, and scores need none of them."""
-    monkeypatch.setattr(objects, "SMALL", 0)
+    monkeypatch.setattr(reading, "SMALL", 0)
     monkeypatch.setattr(transfer, "TAIL", 16 << 10)
     monkeypatch.setattr(transfer, "CLOSE", 1 << 10)
 

@@ -115,9 +115,7 @@ def test_report(memory: Memory, capsys: pytest.CaptureFixture[str]) -> None:
     assert set(memory.stores) == {url, "s3://bucket/none"}
 
 
-def test_the_commands_of_the_documentation(
-    server: str, s3: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_commands_of_the_documentation(server: str, s3: str, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "object-stores.md").read_text(encoding="utf-8")
     commands = re.findall(r"^trajtab (.+)$", page, re.MULTILINE)
     assert len(commands) >= 3

@@ -137,6 +137,23 @@ def test_a_writer_that_wakes_up_late_changes_nothing(tmp_path: Path, memory: Mem
     assert land([file], URL, workers=1).already == 1
 
 
+def test_the_loser_of_a_batch_leaves_the_winners_data_alone(tmp_path: Path, memory: Memory) -> None:
+    """It decided first and uploads last: other rows, for the same batch."""
+    mine, other = source(tmp_path, range(3)), source(tmp_path, range(2, 5), "other")
+    land([source(tmp_path, [9], "first")], URL, workers=1)
+
+    def stop(kind: str, name: str, when: str) -> None:
+        if kind == "write" and "/runs." in name and when == "before":
+            memory.stop = lambda *_: None
+            land([other], URL, workers=1)
+            assert land([mine], URL, workers=1).duplicates == 1
+
+    memory.stop = stop
+    assert land([mine], URL, workers=1).already == 1
+    assert_whole(URL)
+    assert ids(URL) == ["r00", "r01", "r02", "r03", "r04", "r09"]
+
+
 def test_a_request_that_met_itself_has_won(memory: Memory) -> None:
     """The store did it, its answer was lost, and the second sending was refused."""
     Lake.create(URL)
