@@ -81,15 +81,15 @@ RETRY = {
     },
     "retry_timeout": timedelta(minutes=3),
 }
-HASTY = {"max_retries": 1, "retry_timeout": timedelta(seconds=10)}
-"""For the one question whether the machine has a credential that the environment does not name."""
+ROLE = "TRAJTAB_MACHINE_ROLE"
+"""Set to anything: use the role that the machine has, as instances and pods do."""
 
 
 def connect(address: Address) -> Client:
     """Return the client of a lake's store.
 
-    A credential is looked for in the environment; without one the machine's own role is asked
-    for, as instances and pods have it.
+    Credentials come from the environment; the role of the machine itself counts where the
+    environment says so.
 
     Raises:
         LakeError: the extra `objects` or a credential is missing.
@@ -98,12 +98,8 @@ def connect(address: Address) -> Client:
     cloud = CLOUDS[address.scheme]
     _require(address)
     _refuse_missing(address, cloud.needed, environment)
-    if not any(all(name in environment for name in one) for one in cloud.credentials):
-        for one in cloud.credentials:
-            if any(name in environment for name in one):
-                _refuse_missing(address, one, environment)
-        _ask_machine(address, cloud, environment)
-    return Client(address, cloud.bucket, _store(address, environment, RETRY))
+    _refuse_without_credential(address, cloud, environment)
+    return Client(address, cloud.bucket, _store(address, environment))
 
 
 def _require(address: Address) -> None:
@@ -116,6 +112,22 @@ def _require(address: Address) -> None:
         ) from error
 
 
+def _refuse_without_credential(
+    address: Address, cloud: Cloud, environment: Mapping[str, str]
+) -> None:
+    known = (*cloud.credentials, (ROLE,))
+    if any(all(name in environment for name in one) for one in known):
+        return
+    for one in known:
+        if any(name in environment for name in one):
+            _refuse_missing(address, one, environment)
+    ways = " or ".join(" with ".join(one) for one in cloud.credentials[:2])
+    raise LakeError(
+        f"{address}: no credential in the environment: set {ways}, or {ROLE}=1 for this machine's "
+        f"own role (docs/object-stores.md lists all){cloud.hint}"
+    )
+
+
 def _refuse_missing(address: Address, names: Sequence[str], environment: Mapping[str, str]) -> None:
     if missing := [name for name in names if name not in environment]:
         raise LakeError(
@@ -124,22 +136,7 @@ def _refuse_missing(address: Address, names: Sequence[str], environment: Mapping
         )
 
 
-def _ask_machine(address: Address, cloud: Cloud, environment: Mapping[str, str]) -> None:
-    from obstore.exceptions import BaseError  # noqa: PLC0415 - an extra
-
-    try:
-        _store(address, environment, HASTY).head("lake.json")
-    except FileNotFoundError:
-        return
-    except (BaseError, ValueError) as error:
-        ways = " or ".join(" with ".join(one) for one in cloud.credentials[:2])
-        raise LakeError(
-            f"{address}: no credential: set {ways} in the environment (docs/object-stores.md "
-            f"lists all){cloud.hint}. This machine has no role of its own: {reason(error)}"
-        ) from error
-
-
-def _store(address: Address, environment: Mapping[str, str], retry: Mapping[str, Any]) -> Any:
+def _store(address: Address, environment: Mapping[str, str]) -> Any:
     """Return obstore's own client; what is not said here it takes from the environment."""
     from obstore import store  # noqa: PLC0415 - an extra
 
@@ -152,7 +149,7 @@ def _store(address: Address, environment: Mapping[str, str], retry: Mapping[str,
             # An endpoint spelled http:// is meant so: a server of one's own, or a test's.
             "allow_http": endpoint.startswith("http://"),
         },
-        "retry_config": retry,
+        "retry_config": RETRY,
     }
     kinds = {"s3": store.S3Store, "gs": store.GCSStore, "az": store.AzureStore}
     try:

@@ -92,6 +92,20 @@ def test_an_endpoint_spelled_http_is_allowed_and_no_other(bare: pytest.MonkeyPat
     assert options["allow_http"] in (True, "true")
 
 
+@pytest.mark.parametrize("scheme", CLOUDS)
+def test_a_missing_credential_is_told(
+    scheme: str, bare: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """At once: nothing is asked of the network, and no file of a profile is read."""
+    bare.setenv("AZURE_STORAGE_ACCOUNT_NAME", "acme")
+    assert trajtab("score", f"{scheme}://logs/lake") == 2
+    told = capsys.readouterr().err
+    assert f"{scheme}://logs/lake: no credential in the environment: set " in told
+    assert " with ".join(CLOUDS[scheme].credentials[0]) in told
+    bare.setenv("TRAJTAB_MACHINE_ROLE", "1")
+    assert connect(address_of(f"{scheme}://logs/lake")).bucket == CLOUDS[scheme].bucket
+
+
 @pytest.mark.parametrize(
     ("scheme", "given", "told"),
     [

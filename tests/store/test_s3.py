@@ -180,7 +180,7 @@ def test_a_large_table_goes_and_comes_in_parts(
     assert pl.read_parquet(Lake.open(s3).folder(folder.relative).file("texts")).equals(texts)
 
 
-def test_what_is_missing_is_told(s3: str, proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_missing_is_told(s3: str, proxy: Proxy) -> None:
     with pytest.raises(SourceNotFoundError, match="no lake here"):
         Lake.open(s3)
     with pytest.raises(LakeError, match="no bucket 'nowhere'"):
@@ -189,11 +189,6 @@ def test_what_is_missing_is_told(s3: str, proxy: Proxy, monkeypatch: pytest.Monk
         Lake.create("s3://nowhere/lake")
     proxy.judge = lambda _request, _when: 403
     with pytest.raises(LakeError, match="the store refuses to read lake"):
-        Lake.open(s3)
-    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
-    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
-    monkeypatch.setenv("AWS_METADATA_ENDPOINT", "http://127.0.0.1:9")
-    with pytest.raises(LakeError, match="set AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY"):
         Lake.open(s3)
 
 
