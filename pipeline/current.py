@@ -10,7 +10,7 @@ import polars as pl
 from xxhash import xxh3_128
 
 from pipeline.errors import InputError
-from pipeline.lake import Folder, Lake, run_key_base
+from pipeline.lake import Folder, Lake, files, run_key_base
 from pipeline.landing.commit import latest_tasks
 from pipeline.metrics.registry import METRICS_VERSION, metrics_for
 from pipeline.policy import Policy, load
@@ -18,7 +18,7 @@ from pipeline.queries import install_macros
 from pipeline.schema import ScoreKeys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
 TASKS_USED = (
     "suite", "task_id", "reference_set", "min_steps", "expected_state", "reference_complete",
@@ -46,7 +46,7 @@ def tasks_of(batch: Folder, latest: pl.DataFrame) -> pl.DataFrame:
     if not batch.rows("runs") or latest.is_empty():
         return latest.clear()
     attempted = (
-        pl.scan_parquet(batch.file("runs"), glob=False)
+        pl.scan_parquet(batch.file("runs", ["suite", "task_id"]), glob=False)
         .select("suite", "task_id")
         .unique()
         .collect()
@@ -145,12 +145,12 @@ def score_session(
     return con, state
 
 
-def _scores_from(con: duckdb.DuckDBPyConnection, scores: Iterable[Folder], policy: Policy) -> str:
-    files = [str(folder.file("scores")) for folder in scores]
-    if not files:
+def _scores_from(con: duckdb.DuckDBPyConnection, scores: Sequence[Folder], policy: Policy) -> str:
+    found = [sql_file(str(file)) for file in files(scores, "scores")]
+    if not found:
         con.register("_no_scores", pl.DataFrame(schema=scores_schema(policy)).to_arrow())
         return "FROM _no_scores"
-    return f"FROM read_parquet([{', '.join(map(sql_file, files))}])"
+    return f"FROM read_parquet([{', '.join(found)}])"
 
 
 def sql_file(path: str) -> str:

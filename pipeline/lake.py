@@ -1,4 +1,4 @@
-"""The lake: folders of immutable Parquet, each made visible by one rename.
+"""The lake: folders of immutable Parquet, each visible once its manifest is.
 
 ```
 LAKE/lake.json            format version, default policy
@@ -6,35 +6,37 @@ LAKE/batches/b-HEX/       runs, steps, rejects; named by what they were made fro
 LAKE/tasks/t-HEX/         tasks, references, tools
 LAKE/scores/p-HEX/s-HEX/  scores, call_scores
 LAKE/configs/             policies and gate files made from configurations that landed
-LAKE/.tmp/                work in progress, never read
 ```
 A folder without `manifest.json` does not exist for a reader. Nothing is ever changed in place.
+Where the files are, a disk or an object store, is the business of `pipeline.store`.
 """
 
 from __future__ import annotations
 
-import fcntl
-import os
-import shutil
-import tempfile
-import time
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from pipeline.errors import LakeError, SourceNotFoundError, TrajtabError
+from pipeline.errors import LakeError, SourceNotFoundError
+from pipeline.store import Decision, Draft, Storage, storage_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    import os
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     import polars as pl
 
+    from pipeline.store import Address
+
+    Outcome = TypeVar("Outcome")
+
+__all__ = ["Decision", "Draft", "Folder", "Lake", "files", "run_key_base"]
+
 FORMAT_VERSION = 1
-LEFT_OVER_S = 86_400
 KEY_ROWS = 24
 """A run_key is 40 bits of the batch's name and 24 bits of row: at most 16.7M runs a batch."""
 
@@ -43,26 +45,38 @@ KEY_ROWS = 24
 class Folder:
     """One committed folder: a batch of runs, of tasks, or of scores."""
 
-    path: Path
+    storage: Storage
+    relative: str
 
     @property
     def name(self) -> str:
         """The folder's name, made from its content."""
-        return self.path.name
+        return self.relative.rsplit("/", 1)[-1]
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
         """The folder's own account of itself."""
-        found: dict[str, Any] = msgspec.json.decode((self.path / "manifest.json").read_bytes())
-        return found
+        return self.storage.manifest(self.relative)
 
     def rows(self, table: str) -> int:
         """Return how many rows a table has."""
         return int(self.manifest["rows"].get(table, 0))
 
-    def file(self, table: str) -> Path:
-        """Return the path of a table's file."""
-        return self.path / f"{table}.parquet"
+    def file(self, table: str, columns: Collection[str] | None = None) -> Path:
+        """Return the path of a local file that holds a table.
+
+        Args:
+            table: its name.
+            columns: the only columns that will be read from it; of a table in an object store no
+                others need be fetched. Default: all.
+        """
+        return self.storage.file(self.relative, table, columns)
+
+
+def files(folders: Sequence[Folder], table: str) -> list[Path]:
+    """Return local files of one lake that hold a table, of the folders that have rows of it."""
+    found = [folder for folder in folders if folder.rows(table)]
+    return found[0].storage.files([folder.relative for folder in found], table) if found else []
 
 
 def run_key_base(batch: str) -> int:
@@ -71,26 +85,28 @@ def run_key_base(batch: str) -> int:
 
 
 class Lake:
-    """A lake on a local disk."""
+    """A lake on a local disk, or in an object store."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+        self.storage = storage_of(path)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Lake:
         """Open an existing lake.
 
+        Args:
+            path: its folder, or `s3://BUCKET/PREFIX`, `gs://BUCKET/PREFIX`,
+                `az://CONTAINER/PREFIX`.
+
         Raises:
             SourceNotFoundError: there is no lake at `path`.
-            LakeError: it is of a version this trajtab cannot read.
+            LakeError: it is of a version this trajtab cannot read, or cannot be reached.
         """
         lake = cls(path)
         if not lake.exists():
-            missing = (
-                "no such folder" if not lake.path.exists() else "the folder holds no lake.json"
-            )
             raise SourceNotFoundError(
-                f"{path}: no lake here ({missing}); `trajtab land SOURCE --lake {path}` makes one"
+                f"{path}: no lake here ({lake._missing()}); "
+                f"`trajtab land SOURCE --lake {path}` makes one"
             )
         version = lake.settings.get("version")
         if version != FORMAT_VERSION:
@@ -105,66 +121,72 @@ class Lake:
         lake = cls(path)
         if lake.exists():
             opened = cls.open(path)
-            _sweep(opened.path / ".tmp")
+            opened.storage.sweep()
             return opened
-        if lake.path.is_file():
-            raise LakeError(f"{path}: a file, not a folder; name another --lake")
-        with _told(lake.path):
-            for folder in ("batches", "tasks", "scores", ".tmp"):
-                (lake.path / folder).mkdir(parents=True, exist_ok=True)
-            lake.write_settings({"version": FORMAT_VERSION, "policy": None})
+        lake.storage.found(_encoded({"version": FORMAT_VERSION, "policy": None}))
         return lake
+
+    @property
+    def path(self) -> Path | Address:
+        """Where the lake is."""
+        return self.storage.address
+
+    @property
+    def name(self) -> str:
+        """The last part of where the lake is."""
+        return self.path.resolve().name if isinstance(self.path, Path) else self.path.name
+
+    def _missing(self) -> str:
+        if isinstance(self.path, Path):
+            return "the folder holds no lake.json" if self.path.exists() else "no such folder"
+        return "no lake.json under this prefix"
 
     def exists(self) -> bool:
         """Tell whether there is a lake at this path."""
-        return (self.path / "lake.json").is_file()
+        return self.storage.read("lake.json") is not None
 
     @property
     def settings(self) -> dict[str, Any]:
         """The content of lake.json."""
         try:
             found: dict[str, Any] = msgspec.json.decode(
-                (self.path / "lake.json").read_bytes(), type=dict
+                self.storage.read("lake.json") or b"", type=dict
             )
         except msgspec.MsgspecError as error:
-            raise LakeError(f"{self.path / 'lake.json'}: not readable as JSON: {error}") from error
+            raise LakeError(f"{self.path}/lake.json: not readable as JSON: {error}") from error
         return found
 
     def write_settings(self, settings: Mapping[str, Any]) -> None:
         """Replace lake.json as a whole."""
-        with tempfile.NamedTemporaryFile(dir=self.path / ".tmp", delete=False) as file:
-            file.write(msgspec.json.format(msgspec.json.encode(settings)) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        Path(file.name).replace(self.path / "lake.json")
+        self.storage.write("lake.json", _encoded(settings))
+
+    def folder(self, relative: str) -> Folder:
+        """Return one committed folder."""
+        return Folder(self.storage, relative)
 
     def write_file(self, relative: str, data: bytes) -> str:
         """Write a small file beside the tables, whole or not at all, and return its path."""
-        target = self.path / relative
-        with _told(target):
-            target.parent.mkdir(parents=True, exist_ok=True)
-        with self.workspace() as work, _told(target):
-            write_bytes(work / target.name, data)
-            (work / target.name).replace(target)
-        return str(target)
+        self.storage.write(relative, data)
+        return f"{self.path}/{relative}"
 
     def batches(self) -> list[Folder]:
         """Return the batches of runs, by name."""
-        return _committed(self.path / "batches")
+        return self._folders("batches")
 
     def tasks(self) -> list[Folder]:
         """Return the batches of tasks, oldest first: a later one's rows win."""
-        return sorted(
-            _committed(self.path / "tasks"), key=lambda f: (f.manifest["sequence"], f.name)
-        )
+        return sorted(self._folders("tasks"), key=lambda f: (f.manifest["sequence"], f.name))
 
     def scores(self, policy: str) -> list[Folder]:
         """Return the score batches under the policy of that hash, by name."""
-        return _committed(self.path / "scores" / f"p-{policy}")
+        return self._folders(f"scores/p-{policy}")
+
+    def _folders(self, parent: str) -> list[Folder]:
+        return [self.folder(relative) for relative in self.storage.folders(parent)]
 
     def has(self, relative: str) -> bool:
         """Tell whether a folder is committed."""
-        return (self.path / relative / "manifest.json").is_file()
+        return self.storage.has(relative)
 
     def superseded(self) -> dict[str, set[int]]:
         """Return, by batch, the rows of runs that a later batch replaces: readers skip them."""
@@ -174,22 +196,9 @@ class Lake:
                 found.setdefault(name, set()).add(row)
         return found
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold the lake's lock: one commit at a time, whoever lands."""
-        with _told(self.path), (self.path / ".tmp" / "lock").open("a") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield
-
-    @contextmanager
-    def workspace(self) -> Iterator[Path]:
-        """Give a folder under .tmp, removed afterwards whatever happens."""
-        with _told(self.path):
-            folder = Path(tempfile.mkdtemp(dir=self.path / ".tmp"))
-        try:
-            yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+    def workspace(self) -> AbstractContextManager[Path]:
+        """Give a local folder for work in progress, removed afterwards whatever happens."""
+        return self.storage.workspace()
 
     def commit(
         self,
@@ -200,76 +209,22 @@ class Lake:
         *,
         replace: bool = False,
     ) -> Folder:
-        """Write tables and manifest under `work`, then make them visible by one rename.
+        """Commit a folder whose name says all it is made from; `work` is a `workspace`.
 
         A folder of that name that is already there stays (its name says it holds the same), unless
-        `replace` moves it out of the way first.
+        it is to be replaced. What also depends on the rest of the lake is for `publish`.
         """
-        target = self.path / relative
-        folder = work / target.name
-        rows = {name: table.height for name, table in tables.items()}
-        with _told(target):
-            folder.mkdir()
-            for name, table in tables.items():
-                write_table(table, folder / f"{name}.parquet")
-            write_bytes(folder / "manifest.json", msgspec.json.encode({**manifest, "rows": rows}))
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if replace and target.exists():
-                target.rename(work / f"{target.name}.old")
-            try:
-                folder.rename(target)
-            except OSError:
-                if not self.has(relative):
-                    raise
-            sync_folder(target.parent)
-        return Folder(target)
+        self.storage.commit(work, Draft(relative, tables, manifest), replace=replace)
+        return self.folder(relative)
+
+    def publish(self, decide: Callable[[], Decision[Outcome]]) -> Outcome:
+        """Commit what `decide` returns: all of it or nothing, on the lake as `decide` saw it.
+
+        Two that publish at once do so one after the other, and the later one sees what the
+        earlier one did: `decide` may be called again for it.
+        """
+        return self.storage.publish(decide)
 
 
-def _sweep(folder: Path) -> None:
-    """Remove what a killed landing left: work nobody has touched for a day."""
-    for left in folder.iterdir() if folder.is_dir() else ():
-        if left.is_dir() and left.stat().st_mtime < time.time() - LEFT_OVER_S:
-            shutil.rmtree(left, ignore_errors=True)
-
-
-def write_table(table: pl.DataFrame, path: Path) -> None:
-    """Write one table and make sure it is on the disk."""
-    table.write_parquet(path, compression="zstd", compression_level=1, row_group_size=1 << 18)
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-
-
-def write_bytes(path: Path, data: bytes) -> None:
-    """Write a small file and make sure it is on the disk."""
-    with path.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def sync_folder(path: Path) -> None:
-    """Make sure a rename in `path` is on the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _committed(folder: Path) -> list[Folder]:
-    if not folder.is_dir():
-        return []
-    return [Folder(path) for path in sorted(folder.iterdir()) if (path / "manifest.json").is_file()]
-
-
-@contextmanager
-def _told(path: Path) -> Iterator[None]:
-    """Turn the operating system's refusals into a sentence."""
-    try:
-        yield
-    except TrajtabError:
-        raise
-    except OSError as error:
-        raise LakeError(
-            f"{error.filename or path}: cannot write: {error.strerror or error}"
-        ) from error
+def _encoded(settings: Mapping[str, Any]) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(settings)) + b"\n"

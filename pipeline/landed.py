@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 from pyarrow import dataset as ds
-from pyarrow import fs
 
 from pipeline.current import scores_schema
 from pipeline.lake import Lake
@@ -14,9 +13,10 @@ from pipeline.schema import CallScores, References, Rejects, Runs, Steps, Tasks
 
 if TYPE_CHECKING:
     import os
-    from pathlib import Path
+    from collections.abc import Sequence
 
     import polars as pl
+    from pyarrow.fs import FileSystem
 
     from pipeline.current import Current
     from pipeline.lake import Folder
@@ -28,7 +28,8 @@ class Landed(NamedTuple):
 
     name: str
     schema: pl.Schema
-    files: list[Path]
+    filesystem: FileSystem
+    files: list[str]
     counted: bool = False
     """Add the column `landing`: the number of the file, from 0."""
 
@@ -41,14 +42,26 @@ def opened(lake: Lake | str | os.PathLike[str]) -> Lake:
 def sources(lake: Lake, state: Current, policy: Policy) -> list[Landed]:
     """Return what the views of the workbench are read from; scores are those that count."""
     batches, tasks = lake.batches(), lake.tasks()
+
+    def landed(
+        name: str,
+        schema: pl.Schema,
+        folders: Sequence[Folder],
+        table: str,
+        *,
+        counted: bool = False,
+    ) -> Landed:
+        holding = [folder.relative for folder in folders if folder.rows(table)]
+        return Landed(name, schema, *lake.storage.dataset(holding, table), counted)
+
     return [
-        Landed("landed_runs", Runs.polars(), _files(batches, "runs")),
-        Landed("landed_steps", Steps.polars(), _files(batches, "steps")),
-        Landed("landed_tasks", Tasks.polars(), _files(tasks, "tasks"), counted=True),
-        Landed("landed_refs", References.polars(), _files(tasks, "references")),
-        Landed("landed_scores", scores_schema(policy), _files(state.scores, "scores")),
-        Landed("landed_call_scores", CallScores.polars(), _files(state.scores, "call_scores")),
-        Landed("landed_rejects", Rejects.polars(), _files(batches, "rejects")),
+        landed("landed_runs", Runs.polars(), batches, "runs"),
+        landed("landed_steps", Steps.polars(), batches, "steps"),
+        landed("landed_tasks", Tasks.polars(), tasks, "tasks", counted=True),
+        landed("landed_refs", References.polars(), tasks, "references"),
+        landed("landed_scores", scores_schema(policy), state.scores, "scores"),
+        landed("landed_call_scores", CallScores.polars(), state.scores, "call_scores"),
+        landed("landed_rejects", Rejects.polars(), batches, "rejects"),
     ]
 
 
@@ -59,15 +72,11 @@ def dataset(landed: Landed) -> ds.Dataset:
     if landed.counted:
         schema = schema.append(pa.field("landing", pa.uint32()))
     return ds.FileSystemDataset.from_paths(
-        [str(file) for file in landed.files],
+        landed.files,
         schema=schema,
         format=ds.ParquetFileFormat(),
-        filesystem=fs.LocalFileSystem(),
+        filesystem=landed.filesystem,
         partitions=[ds.field("landing") == number for number in numbers]
         if landed.counted
         else None,
     )
-
-
-def _files(folders: list[Folder], table: str) -> list[Path]:
-    return [folder.file(table).resolve() for folder in folders if folder.rows(table)]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
 
 from pipeline import queries
 from pipeline.current import current, policy_of, sql_file
+from pipeline.errors import InputError
 from pipeline.landed import opened, sources
 from pipeline.tables.groups import quoted
 
@@ -34,8 +36,17 @@ def init_script(lake: Lake | str | os.PathLike[str], policy: str | None = None) 
     Args:
         lake: a lake or its folder.
         policy: whose scores the view `scores` shows; default: the lake's own.
+
+    Raises:
+        InputError: the lake is in an object store, of which the script cannot name files.
     """
     lake = opened(lake)
+    if not isinstance(lake.path, Path):
+        raise InputError(
+            f"{lake.path}: --init names local files for the duckdb shell to open, and this lake is "
+            "in an object store; ask it with `trajtab sql LAKE QUERY`, or copy it to a folder "
+            "(docs/object-stores.md) and name that"
+        )
     rules = policy_of(lake, policy)
     state = current(lake, rules)
     keys = ", ".join(map(str, state.superseded))
@@ -51,8 +62,8 @@ def init_script(lake: Lake | str | os.PathLike[str], policy: str | None = None) 
 
 
 def _view_of_files(landed: Landed) -> str:
-    files = ", ".join(_text(str(file)) for file in landed.files)
-    globs = ", ".join(sql_file(str(file)) for file in landed.files)
+    files = ", ".join(map(_text, landed.files))
+    globs = ", ".join(map(sql_file, landed.files))
     typed = ", ".join(f"NULL::{kind} AS {quoted(column)}" for column, kind in _types(landed.schema))
     empty = f"SELECT {typed}{', NULL::UINTEGER AS landing' if landed.counted else ''} WHERE false"
     head = f"CREATE OR REPLACE VIEW {landed.name} AS\n{empty}"

@@ -18,7 +18,7 @@ from pipeline.cli.output import emit
 from pipeline.tables.aggregate import aggregate
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from os import PathLike
 
 
 @declare("aggregate", example="trajtab aggregate lake --by agent_version --metric f1,in_order")
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @output_options
 def command(
     *,
-    lake: Path,
+    lake: PathLike[str],
     by: tuple[str, ...],
     metric: tuple[str, ...] | None,
     where: str | None,

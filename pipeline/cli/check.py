@@ -12,7 +12,7 @@ from pipeline.cli.options import Outputs, lake_argument, output_options, policy_
 from pipeline.cli.output import emit
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from os import PathLike
 
 ERRORS_FOUND = 1
 
@@ -22,7 +22,7 @@ ERRORS_FOUND = 1
 @policy_option
 @output_options
 @click.pass_context
-def command(ctx: click.Context, lake: Path, policy: str | None, outputs: Outputs) -> None:
+def command(ctx: click.Context, lake: PathLike[str], policy: str | None, outputs: Outputs) -> None:
     """List what is not as it should be.
 
     One row per offender: errors first, then warnings, then what is good to know (runs that a

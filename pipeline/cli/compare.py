@@ -23,7 +23,7 @@ from pipeline.statistics.needs import RESAMPLES
 from pipeline.tables.compare import PAIRS, compare
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from os import PathLike
 
     from pipeline.tables.pairing import Pair
 
@@ -69,7 +69,7 @@ trajtab compare lake --baseline "trial < 2" --candidate "trial >= 2" --metric f1
 @output_options
 def command(
     *,
-    lake: Path,
+    lake: PathLike[str],
     baseline: str,
     candidate: str,
     metric: tuple[str, ...] | None,

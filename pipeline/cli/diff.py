@@ -22,7 +22,7 @@ from pipeline.timeline import CUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+    from os import PathLike
 
     from pipeline.report.call_rows import Row
     from pipeline.report.explain import Explanation
@@ -57,7 +57,7 @@ trajtab diff lake s0-0000012 --metric in_order"""
 @policy_option
 @output_options
 def command(
-    *, lake: Path, run_id: str, metric: str | None, policy: str | None, outputs: Outputs
+    *, lake: PathLike[str], run_id: str, metric: str | None, policy: str | None, outputs: Outputs
 ) -> None:
     """Compare one run with its reference, call by call.
 

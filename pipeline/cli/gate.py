@@ -22,7 +22,7 @@ from pipeline.cli.output import emit
 from pipeline.tables.gate import EXIT_CODES, FIVE_PERCENT, SPLITS, exit_code, gate, self_test
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from os import PathLike
 
     from pipeline.tables.result import Result
 
@@ -74,7 +74,7 @@ trajtab gate --self-test lake"""
 def command(
     ctx: click.Context,
     *,
-    lake: Path,
+    lake: PathLike[str],
     baseline: str | None,
     candidate: str | None,
     gate_file: str | None,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 import polars as pl
 
 from pipeline.cli.command import command as declare
-from pipeline.cli.options import Outputs, key_value, output_options
+from pipeline.cli.options import LakePath, Outputs, key_value, output_options
 from pipeline.cli.output import NOTES_INSIDE, emit, say
 from pipeline.cli.progress import progress
 from pipeline.landing.land import LandReport, land
@@ -19,6 +18,7 @@ from pipeline.tables.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from os import PathLike
 
     from pipeline.cli.progress import Tell
 
@@ -42,10 +42,10 @@ COUNTS = (
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
 @click.option(
     "--lake",
-    type=click.Path(path_type=Path),
+    type=LakePath(),
     required=True,
     metavar="LAKE",
-    help="The lake's folder, made where there is none.",
+    help="The lake, made where there is none: a folder, or s3://BUCKET/PREFIX, gs://…, az://….",
 )
 @click.option(
     "--from",
@@ -86,7 +86,7 @@ COUNTS = (
 def command(
     *,
     sources: tuple[str, ...],
-    lake: Path,
+    lake: PathLike[str],
     format_name: str,
     suite: str | None,
     labels: tuple[tuple[str, str], ...],

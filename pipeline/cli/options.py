@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
+from pipeline.errors import InputError
+from pipeline.store import Address, address_of
+
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable
 
     Function = TypeVar("Function", bound=Callable[..., Any])
@@ -103,7 +107,25 @@ def key_value(value: str | tuple[str, str]) -> tuple[str, str]:
     return key.strip(), text
 
 
-lake_argument = click.argument("lake", type=click.Path(path_type=Path))
+class LakePath(click.Path):
+    """A lake's folder, or its URL in an object store, which is no path: `s3://` stays `s3://`."""
+
+    name = "lake"
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Path | Address:
+        """Return the address that the text names."""
+        try:
+            return address_of(value)
+        except InputError as error:
+            self.fail(str(error), param, ctx)
+
+
+lake_argument = click.argument("lake", type=LakePath())
 
 policy_option = click.option(
     "--policy",

@@ -20,7 +20,7 @@ from pipeline.cli.output import emit
 from pipeline.tables.passk import KS, passk
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from os import PathLike
 
 
 def numbers(value: str | int | Iterable[int]) -> tuple[int, ...]:
@@ -67,7 +67,7 @@ trajtab passk lake --tasks --format csv"""
 @output_options
 def command(
     *,
-    lake: Path,
+    lake: PathLike[str],
     k: tuple[int, ...],
     by: tuple[str, ...],
     rule: str | None,

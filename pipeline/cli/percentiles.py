@@ -21,7 +21,7 @@ from pipeline.cli.output import emit
 from pipeline.tables.percentiles import percentiles
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from os import PathLike
 
 
 @declare("percentiles", example="trajtab percentiles lake --metric n_steps --q 0.5,0.95")
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 @output_options
 def command(
     *,
-    lake: Path,
+    lake: PathLike[str],
     by: tuple[str, ...],
     metric: tuple[str, ...] | None,
     quantiles: tuple[float, ...],

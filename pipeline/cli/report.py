@@ -11,7 +11,14 @@ from xxhash import xxh3_64_hexdigest
 
 from pipeline.cli.command import command as declare
 from pipeline.cli.files import write, write_results
-from pipeline.cli.options import Outputs, by_option, format_of, output_options, policy_option
+from pipeline.cli.options import (
+    LakePath,
+    Outputs,
+    by_option,
+    format_of,
+    output_options,
+    policy_option,
+)
 from pipeline.cli.output import emit, say
 from pipeline.cli.progress import progress
 from pipeline.errors import InputError
@@ -19,6 +26,7 @@ from pipeline.lake import Lake
 from pipeline.landing.land import LandReport, land
 from pipeline.report.html import report
 from pipeline.scoring import score
+from pipeline.store.address import is_url
 from pipeline.tables.aggregate import aggregate
 from pipeline.tables.percentiles import percentiles
 from pipeline.tables.result import Result
@@ -28,6 +36,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pipeline.cli.progress import Tell
+    from pipeline.store import Address
+
+    Place = Path | Address
 
 HOME = Path(".trajtab")
 """Where logs named here land, each set of them in a lake of its own."""
@@ -41,7 +52,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 @by_option
 @click.option(
     "--lake",
-    type=click.Path(path_type=Path),
+    type=LakePath(),
     metavar="LAKE",
     help=f"Where logs land; default: a lake of their own below {HOME}/.",
 )
@@ -59,7 +70,7 @@ def command(
     *,
     sources: tuple[str, ...],
     by: tuple[str, ...],
-    lake: Path | None,
+    lake: Place | None,
     format_name: str,
     policy: str | None,
     outputs: Outputs,
@@ -84,16 +95,17 @@ def command(
         write(file, page)
 
 
-def lake_of(sources: Sequence[str]) -> Path | None:
+def lake_of(sources: Sequence[str]) -> Place | None:
     """Return the one lake named, None where logs are.
 
     Raises:
         InputError: a lake among other things.
+        SourceNotFoundError: a URL of no lake: logs are read from files.
     """
-    lakes = [source for source in sources if Lake(source).exists()]
+    lakes = [source for source in sources if is_url(source) or Lake(source).exists()]
     if lakes and len(sources) > 1:
         raise InputError(f"{lakes[0]} is a lake: name one lake, or only logs")
-    return Path(lakes[0]) if lakes else None
+    return Lake.open(lakes[0]).path if lakes else None
 
 
 def place_of(sources: Sequence[str]) -> Path:
@@ -107,7 +119,7 @@ def place_of(sources: Sequence[str]) -> Path:
     return HOME / f"{name}-{xxh3_64_hexdigest(chr(0).join(paths).encode())[:8]}"
 
 
-def _land(sources: Sequence[str], lake: Path, format_name: str) -> None:
+def _land(sources: Sequence[str], lake: Place, format_name: str) -> None:
     with progress("landing") as tell:
         told = land(sources, lake, format=format_name, progress=tell and _runs(tell))
     news = f"{told.runs:,} runs, {told.calls:,} calls, {told.errors:,} errors"
@@ -118,7 +130,7 @@ def _land(sources: Sequence[str], lake: Path, format_name: str) -> None:
         say(f"left out: {sentence}")
 
 
-def _score(lake: Path, policy: str | None) -> None:
+def _score(lake: Place, policy: str | None) -> None:
     with progress("scoring") as tell:
         score(lake, policy=policy, progress=tell and _batches(tell))
     with opened(lake, policy) as session:
@@ -128,7 +140,7 @@ def _score(lake: Path, policy: str | None) -> None:
 
 
 def _tables(
-    lake: Path, by: Sequence[str], policy: str | None, form: str, files: Sequence[Path]
+    lake: Place, by: Sequence[str], policy: str | None, form: str, files: Sequence[Path]
 ) -> None:
     """Print the means and the percentiles: two tables for reading, one for programs."""
     means = aggregate(lake, by=by, policy=policy)

@@ -16,7 +16,7 @@ from pipeline.tables.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
+    from os import PathLike
 
     from pipeline.cli.progress import Tell
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @policy_option
 @click.option("--all", "everything", is_flag=True, help="Score again what has current scores, too.")
 @output_options
-def command(lake: Path, policy: str | None, outputs: Outputs, *, everything: bool) -> None:
+def command(lake: PathLike[str], policy: str | None, outputs: Outputs, *, everything: bool) -> None:
     """Score what has no current scores.
 
     A batch is scored once per policy; new references re-score the batches they touch.

@@ -22,7 +22,7 @@ from pipeline.tables.scores import scores
 from pipeline.tables.session import opened
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from os import PathLike
 
 READABLE_ROWS = 20
 KEYS = ("run_id", "task_id", "trial", "agent_version", "status")
@@ -41,7 +41,7 @@ KEYS = ("run_id", "task_id", "trial", "agent_version", "status")
 @output_options
 def command(
     *,
-    lake: Path,
+    lake: PathLike[str],
     where: str | None,
     sort: str | None,
     limit: int | None,
@@ -65,6 +65,6 @@ def command(
     emit(full, outputs, cut=cut)
 
 
-def _count(lake: Path, policy: str | None, where: str | None) -> int:
+def _count(lake: PathLike[str], policy: str | None, where: str | None) -> int:
     with opened(lake, policy, where) as session:
         return len(session.con.view("scores"))

@@ -20,7 +20,7 @@ from pipeline.timeline import CUT, Timeline, as_result, cut, name, timelines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+    from os import PathLike
 
 MOST = 20
 """Expected calls printed one by one."""
@@ -34,7 +34,7 @@ TITLE = 10
 @click.argument("run_id")
 @policy_option
 @output_options
-def command(lake: Path, run_id: str, policy: str | None, outputs: Outputs) -> None:
+def command(lake: PathLike[str], run_id: str, policy: str | None, outputs: Outputs) -> None:
     """Show one run, step by step.
 
     RUN_ID is a run's id, or its source's own. Runs of several agents that share the id are all

@@ -20,7 +20,7 @@ from pipeline.tables.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+    from os import PathLike
 
     from duckdb import DuckDBPyConnection
 
@@ -51,7 +51,7 @@ trajtab sql lake --init > lake.sql && duckdb -init lake.sql"""
 @policy_option
 @output_options
 def command(
-    lake: Path,
+    lake: PathLike[str],
     query: str | None,
     parameters: tuple[tuple[str, str], ...],
     policy: str | None,

@@ -21,7 +21,7 @@ from pipeline.tables.trend import trend
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
+    from os import PathLike
 
 
 def one_name(value: str | Iterable[str]) -> str:
@@ -56,7 +56,7 @@ trajtab trend lake --by week --where "suite = 'support'" --format csv"""
 @output_options
 def command(
     *,
-    lake: Path,
+    lake: PathLike[str],
     by: str,
     metric: tuple[str, ...] | None,
     where: str | None,

@@ -1,4 +1,4 @@
-"""A staged batch into the lake: tasks first, then runs, each by one rename, under the lock."""
+"""A staged batch into the lake: tasks first, then runs, decided and committed as one step."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 from xxhash import xxh3_128_hexdigest
 
-from pipeline.lake import run_key_base
+from pipeline.lake import Decision, Draft, files, run_key_base
 from pipeline.landing.identity import Resolution, repeated
 from pipeline.landing.trace_merge import spliced
 from pipeline.schema import UTC_MICROS, References, Rejects, Runs, Steps, Tasks
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pipeline.lake import Lake
     from pipeline.landing.stage import Options, Staged
 
@@ -38,22 +36,30 @@ class Outcome(NamedTuple):
 
 def commit(lake: Lake, staged: Staged, options: Options) -> Outcome:
     """Commit what of `staged` is new, and say what it was."""
-    with lake.locked(), lake.workspace() as work:
-        new_tasks = _commit_tasks(lake, work, staged)
-        if lake.has(f"batches/{staged.name}"):
-            return Outcome(
-                staged.name, 0, 0, 0, 0, {}, staged.runs.height, 0, [], new_tasks, already=True
-            )
-        found = repeated(lake, staged.runs, staged.steps)
-        runs, steps = spliced(staged.runs, staged.steps, found.merged)
-        runs, steps = _without(runs, steps, found.dropped)
-        runs, steps = _keyed(staged.name, runs, steps)
-        tables = {"runs": runs, "steps": steps}
-        if staged.rejects.height:
-            tables["rejects"] = Rejects.conform(staged.rejects)
-        manifest = _manifest(staged, runs, steps, found, options)
-        lake.commit(work, f"batches/{staged.name}", tables, manifest)
-    return _outcome(staged, runs, steps, found, new_tasks)
+    now = datetime.now(UTC)
+    return lake.publish(lambda: _decided(lake, staged, options, now))
+
+
+def _decided(lake: Lake, staged: Staged, options: Options, now: datetime) -> Decision[Outcome]:
+    """Decide what of `staged` is new to the lake as it is."""
+    of_tasks = _new_tasks(lake, staged)
+    new_tasks = of_tasks.tables["tasks"].height if of_tasks else 0
+    drafts = [of_tasks] if of_tasks else []
+    if lake.has(f"batches/{staged.name}"):
+        already = Outcome(
+            staged.name, 0, 0, 0, 0, {}, staged.runs.height, 0, [], new_tasks, already=True
+        )
+        return Decision(drafts, already)
+    found = repeated(lake, staged.runs, staged.steps)
+    runs, steps = spliced(staged.runs, staged.steps, found.merged)
+    runs, steps = _without(runs, steps, found.dropped)
+    runs, steps = _keyed(staged.name, runs, steps, now)
+    tables = {"runs": runs, "steps": steps}
+    if staged.rejects.height:
+        tables["rejects"] = Rejects.conform(staged.rejects)
+    manifest = _manifest(staged, runs, steps, found, options)
+    drafts.append(Draft(f"batches/{staged.name}", tables, manifest))
+    return Decision(drafts, _outcome(staged, runs, steps, found, new_tasks))
 
 
 def _without(
@@ -67,13 +73,13 @@ def _without(
 
 
 def _keyed(
-    batch: str, runs: pl.DataFrame, steps: pl.DataFrame
+    batch: str, runs: pl.DataFrame, steps: pl.DataFrame, now: datetime
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Add run_key and landed_at, and give both tables their declared columns."""
     base = run_key_base(batch)
     keys = pl.int_range(runs.height, dtype=pl.UInt64, eager=True) + base
-    now = pl.lit(datetime.now(UTC), dtype=UTC_MICROS)
-    runs = runs.with_columns(keys.alias("run_key"), now.alias("landed_at"))
+    landed_at = pl.lit(now, dtype=UTC_MICROS).alias("landed_at")
+    runs = runs.with_columns(keys.alias("run_key"), landed_at)
     owner = runs.select(pl.col("run_key").repeat_by("n_rows").explode()).drop_nulls()
     steps = steps.with_columns(owner.to_series())
     return Runs.conform(runs), Steps.conform(steps)
@@ -136,18 +142,18 @@ def latest_tasks(lake: Lake) -> pl.DataFrame:
     if not folders:
         return Tasks.empty()
     rows = pl.concat(
-        [pl.read_parquet(folder.file("tasks"), glob=False) for folder in folders], how="diagonal"
+        [pl.read_parquet(file, glob=False) for file in files(folders, "tasks")], how="diagonal"
     )
     return rows.unique(["suite", "task_id"], keep="last", maintain_order=True)
 
 
 def known_reference_sets(lake: Lake) -> pl.Series:
     """Return the reference sets the lake holds."""
-    files = [folder.file("references") for folder in lake.tasks() if folder.rows("references")]
-    if not files:
+    found = files(lake.tasks(), "references")
+    if not found:
         return pl.Series("reference_set", [], dtype=pl.String)
     return (
-        pl.scan_parquet(files, glob=False)
+        pl.scan_parquet(found, glob=False)
         .select(pl.col("reference_set").unique())
         .collect()
         .to_series()
@@ -169,8 +175,8 @@ def _completed(tasks: pl.DataFrame, latest: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _commit_tasks(lake: Lake, work: Path, staged: Staged) -> int:
-    """Commit the task rows and reference sets that are news, and return how many tasks were."""
+def _new_tasks(lake: Lake, staged: Staged) -> Draft | None:
+    """Return the folder of the task rows and reference sets that are news, if any are."""
     latest = latest_tasks(lake)
     tasks = _completed(staged.tasks, latest).unique(
         ["suite", "task_id"], keep="last", maintain_order=True
@@ -183,7 +189,7 @@ def _commit_tasks(lake: Lake, work: Path, staged: Staged) -> int:
         ~pl.col("reference_set").is_in(known.implode())
     )
     if not tasks.height and not references.height:
-        return 0
+        return None
     tables = {"tasks": tasks, "references": references}
     tools = staged.tools.join(
         tasks, on=["suite", "task_id"], how="semi", nulls_equal=True, maintain_order="left"
@@ -194,5 +200,4 @@ def _commit_tasks(lake: Lake, work: Path, staged: Staged) -> int:
     sequence = folders[-1].manifest["sequence"] + 1 if folders else 0
     told = repr((sequence, [table.rows() for table in tables.values()]))
     name = "t-" + xxh3_128_hexdigest(told.encode())[:24]
-    lake.commit(work, f"tasks/{name}", tables, {"name": name, "sequence": sequence})
-    return tasks.height
+    return Draft(f"tasks/{name}", tables, {"name": name, "sequence": sequence})

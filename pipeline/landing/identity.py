@@ -191,7 +191,7 @@ def _rows_known(batch: Folder, new: pl.DataFrame, gone: set[int]) -> pl.DataFram
     if not batch.rows("runs"):
         return new.clear()
     rows = (
-        pl.scan_parquet(batch.file("runs"), glob=False)
+        pl.scan_parquet(batch.file("runs", ["identity"]), glob=False)
         .select("identity")
         .with_row_index("row")
         .join(

@@ -79,7 +79,7 @@ def recognise(source: Source, wanted: str) -> Recognised | None:
 
 def land(  # noqa: PLR0913 - the command's options, one each
     sources: Sequence[str | Path],
-    lake: str | Path,
+    lake: str | os.PathLike[str],
     *,
     format: str = "auto",  # noqa: A002 - the command's own word
     suite: str | None = None,
@@ -96,7 +96,7 @@ def land(  # noqa: PLR0913 - the command's options, one each
     Args:
         sources: files, folders, glob patterns, and "-" for the standard input; packed by gzip,
             zstd, xz or zip, or plain.
-        lake: the lake's folder.
+        lake: the lake's folder, or its URL in an object store.
         format: a format's name, or "auto": told by content.
         suite: the suite of every run and task, over the files' own.
         labels: labels for every run; the same file under other labels lands again.
@@ -164,8 +164,7 @@ def _is_known(lake: Lake | None, chunk: Chunk) -> bool:
     """Tell whether a chunk has landed and brought no task, which might have to be made the latest."""
     if lake is None or not lake.has(f"batches/{chunk.name}"):
         return False
-    known = next(batch for batch in lake.batches() if batch.name == chunk.name)
-    return not known.manifest["tasks"]
+    return not lake.folder(f"batches/{chunk.name}").manifest["tasks"]
 
 
 def _outcomes(

@@ -75,7 +75,7 @@ def report(
         _worst(found.worst),
         quality(lake, current(lake, rules), found, totals.rows, known),
     ]
-    return page(f"trajtab report: {lake.path.resolve().name}", "".join(body))
+    return page(f"trajtab report: {lake.name}", "".join(body))
 
 
 def _header(lake: Lake, policy: Policy, overview: dict[str, Any]) -> str:

@@ -39,11 +39,14 @@ def sides(lake: Lake, run_key: int, policy: Policy) -> Sides:
     mine = pl.col("run_key") == run_key
     tasks = tasks_of(batch, latest_tasks(lake))
     scores, stored = _scores(lake, batch, tasks, policy, mine)
-    runs = with_references(pl.scan_parquet(batch.file("runs")).filter(mine).collect(), tasks)
+    runs = with_references(
+        pl.scan_parquet(batch.file("runs"), glob=False).filter(mine).collect(), tasks
+    )
     told = references.read(lake, runs["reference_set"].drop_nulls(), texts=True)
     if told.is_empty():
         return Sides(scores, stored, 0, [])
-    steps = only_actors(pl.scan_parquet(batch.file("steps")).filter(mine).collect(), policy)
+    landed = pl.scan_parquet(batch.file("steps"), glob=False).filter(mine)
+    steps = only_actors(landed.collect(), policy)
     compared = _compared(runs, steps, told, policy, scores["reference_id"])
     return Sides(scores, stored, told["reference_id"].n_unique(), compared)
 
@@ -63,8 +66,8 @@ def _scores(
     folder = f"scores/p-{policy.hash}/{score_name(batch, policy, tasks)}"
     stored = lake.has(folder)
     if stored:
-        file = lake.path / folder / "scores.parquet"
-        table = pl.scan_parquet(file).filter(mine).collect()
+        file = lake.folder(folder).file("scores")
+        table = pl.scan_parquet(file, glob=False).filter(mine).collect()
     else:
         table = score_batch(lake, batch, tasks, policy).scores.filter(mine)
     return table.row(0, named=True), stored

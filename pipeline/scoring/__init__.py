@@ -11,8 +11,8 @@ from pipeline.metrics.registry import METRICS_VERSION
 from pipeline.scoring.batch import score_batch
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable
-    from pathlib import Path
 
     from pipeline.policy import Policy
 
@@ -29,7 +29,7 @@ class ScoreReport(NamedTuple):
 
 
 def score(
-    lake: Lake | str | Path,
+    lake: Lake | str | os.PathLike[str],
     *,
     policy: str | None = None,
     everything: bool = False,

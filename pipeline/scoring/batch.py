@@ -56,22 +56,15 @@ def step_columns(policy: Policy) -> list[str]:
 def score_batch(lake: Lake, batch: Folder, tasks: pl.DataFrame, policy: Policy) -> Scored:
     """Score the runs of a batch; `tasks` are the task rows in force."""
     tools = schemas.in_force(lake, tasks)
-    runs = pl.read_parquet(
-        batch.file("runs"),
-        columns=sorted({*RUN_COLUMNS, *verdicts.run_columns(tasks, policy)}),
-        glob=False,
-    )
-    steps = pl.read_parquet(
-        batch.file("steps"),
-        columns=sorted({*step_columns(policy), *verdicts.step_columns(tools, policy)}),
-        glob=False,
-    )
+    runs = _read(batch, "runs", {*RUN_COLUMNS, *verdicts.run_columns(tasks, policy)})
+    steps = _read(batch, "steps", {*step_columns(policy), *verdicts.step_columns(tools, policy)})
     runs = with_references(runs, tasks)
     steps = only_actors(steps, policy)
     told = references.read(
         lake, runs["reference_set"].drop_nulls(), texts=keys.needs_text(policy.match)
     )
-    keyed = keys.apply(policy.match, steps, told, batch.file("steps"))
+    texts = batch.file("steps", keys.TEXTS) if keys.needs_text(policy.match) else b""
+    keyed = keys.apply(policy.match, steps, told, texts)
     expected = references.arrange(keyed.references, by_turn=policy.match.unit == "turn")
     compared = compare(runs, keyed.steps, expected, keyed.lexicon, policy)
     path = paths.paths(runs, keyed.steps, policy)
@@ -84,6 +77,11 @@ def score_batch(lake: Lake, batch: Folder, tasks: pl.DataFrame, policy: Policy) 
         keyed.lexicon.rekeyed,
         paths.call_scores(runs, path.calls, compared.places),
     )
+
+
+def _read(batch: Folder, table: str, columns: set[str]) -> pl.DataFrame:
+    named = sorted(columns)
+    return pl.read_parquet(batch.file(table, named), columns=named, glob=False)
 
 
 def with_references(runs: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from pipeline.policy import Match
 
 
+TEXTS = ("args_status", "call_key", "kind", "name_key", "tool_args", "tool_name")
+"""The step columns that `apply` reads from its source."""
+
+
 class Lexicon(NamedTuple):
     """What is known of distinct calls beyond their key."""
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from pipeline.lake import files
 from pipeline.schema import References
 from pipeline.scoring.segments import starts
 
@@ -42,12 +43,12 @@ class Expected(NamedTuple):
 
 def read(lake: Lake, wanted: pl.Series, *, texts: bool = False) -> pl.DataFrame:
     """Read the rows of the reference sets named in `wanted`."""
-    files = [folder.file("references") for folder in lake.tasks() if folder.rows("references")]
+    found = files(lake.tasks(), "references")
     columns = [*KEYS, *TEXTS] if texts else list(KEYS)
-    if not files or not wanted.len():
+    if not found or not wanted.len():
         return References.empty().select(columns)
     return (
-        pl.scan_parquet(files, glob=False)
+        pl.scan_parquet(found, glob=False)
         .select(columns)
         .filter(pl.col("reference_set").is_in(wanted.unique().implode()))
         .collect()

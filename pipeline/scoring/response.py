@@ -47,7 +47,9 @@ def of_batch(
     asked = runs.select(keys).join(
         told, on=keys, how="left", nulls_equal=True, maintain_order="left"
     )
-    given = pl.read_parquet(batch.file("runs"), columns=["final_output"], glob=False)
+    given = pl.read_parquet(
+        batch.file("runs", ["final_output"]), columns=["final_output"], glob=False
+    )
     # No answer is the empty answer; but who did not capture arguments did not capture answers.
     captured = totals(steps["args_status"] == "not_captured", runs["n_rows"]) == 0
     answer = pl.when(captured).then(pl.col("final_output").fill_null("")).otherwise("final_output")

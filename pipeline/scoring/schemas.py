@@ -48,7 +48,7 @@ def in_force(lake: Lake, tasks: pl.DataFrame) -> pl.DataFrame:
 
 
 def _numbered(folder: Folder, table: str, columns: list[str], number: int) -> pl.DataFrame:
-    found = pl.read_parquet(folder.file(table), columns=columns, glob=False)
+    found = pl.read_parquet(folder.file(table, columns), columns=columns, glob=False)
     # In landing order, so that the last row of a task is its latest.
     return found.with_columns(pl.lit(number).alias("landing"))
 

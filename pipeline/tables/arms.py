@@ -16,7 +16,7 @@ from xxhash import xxh3_128_hexdigest
 from pipeline import queries
 from pipeline.current import connect, current, policy_of, scores_schema, sql_file
 from pipeline.errors import InputError, QueryError
-from pipeline.lake import Lake
+from pipeline.lake import Lake, files
 from pipeline.metrics.registry import METRICS_VERSION, chosen
 from pipeline.schema import Runs
 
@@ -149,9 +149,9 @@ def _create_runs(con: DuckDBPyConnection, lake: Lake, superseded: list[int]) -> 
 def _parquet(
     con: DuckDBPyConnection, folders: Sequence[Folder], table: str, schema: pl.Schema
 ) -> str:
-    files = [sql_file(str(folder.file(table))) for folder in folders if folder.rows(table)]
-    if files:
-        return f"FROM read_parquet([{', '.join(files)}])"
+    found = [sql_file(str(file)) for file in files(folders, table)]
+    if found:
+        return f"FROM read_parquet([{', '.join(found)}])"
     con.register(f"no_{table}", pl.DataFrame(schema=schema).to_arrow())
     return f"FROM no_{table}"
 

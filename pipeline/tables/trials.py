@@ -115,12 +115,13 @@ def refuse_repeated(lake: Lake, con: duckdb.DuckDBPyConnection, counts: pl.DataF
 
 def sources(lake: Lake, run_keys: Sequence[int]) -> list[str]:
     """Return where runs came from, as `file:line (run ID)`, ordered."""
+    named = ["source_path", "source_line", "run_id"]
     keys = pl.Series("run_key", run_keys, dtype=pl.UInt64)
     bases = {key >> KEY_ROWS << KEY_ROWS for key in run_keys}
     found = pl.concat(
-        pl.scan_parquet(batch.file("runs"), glob=False)
+        pl.scan_parquet(batch.file("runs", ["run_key", *named]), glob=False)
         .filter(pl.col("run_key").is_in(keys.implode()))
-        .select("source_path", "source_line", "run_id")
+        .select(named)
         for batch in lake.batches()
         if run_key_base(batch.name) in bases
     )

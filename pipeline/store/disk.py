@@ -1,0 +1,167 @@
+"""A lake on a local disk: one folder rename makes a commit, one file lock keeps them in order."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from pipeline.errors import LakeError, TrajtabError
+from pipeline.store.parquet import file_name, write_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+
+    from pyarrow.fs import FileSystem
+
+    from pipeline.store.protocol import Decision, Draft, Outcome
+
+LEFT_OVER_S = 86_400
+FOLDERS = ("batches", "tasks", "scores", ".tmp")
+
+
+class DiskStorage:
+    """Files below one folder; work in progress is in its `.tmp`."""
+
+    def __init__(self, address: Path) -> None:
+        self.address = address
+
+    def read(self, name: str) -> bytes | None:
+        """Return a small file's content, None where there is none."""
+        path = self.address / name
+        return path.read_bytes() if path.is_file() else None
+
+    def found(self, settings: bytes) -> None:
+        """Make the lake's folders and its lake.json."""
+        if self.address.is_file():
+            raise LakeError(f"{self.address}: a file, not a folder; name another --lake")
+        with _told(self.address):
+            for folder in FOLDERS:
+                (self.address / folder).mkdir(parents=True, exist_ok=True)
+            self.write("lake.json", settings)
+
+    def write(self, name: str, data: bytes) -> None:
+        """Replace a small file as a whole."""
+        (self.address / name).parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=self.address / ".tmp", delete=False) as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(file.name).replace(self.address / name)
+
+    def folders(self, parent: str) -> list[str]:
+        """Return the committed folders in `parent`, by name."""
+        home = self.address / parent
+        names = sorted(path.name for path in home.iterdir()) if home.is_dir() else []
+        return [folder for name in names if self.has(folder := f"{parent}/{name}")]
+
+    def has(self, folder: str) -> bool:
+        """Tell whether a folder is committed."""
+        return (self.address / folder / "manifest.json").is_file()
+
+    def manifest(self, folder: str) -> dict[str, Any]:
+        """Return a committed folder's account of itself."""
+        found: dict[str, Any] = msgspec.json.decode(
+            (self.address / folder / "manifest.json").read_bytes()
+        )
+        return found
+
+    def file(self, folder: str, table: str, columns: Collection[str] | None = None) -> Path:  # noqa: ARG002 - readers take what they need
+        """Return the path of a table's file."""
+        return self.address / folder / file_name(self.manifest(folder), table)
+
+    def files(self, folders: Sequence[str], table: str) -> list[Path]:
+        """Return the paths of a table's files."""
+        return [self.file(folder, table) for folder in folders]
+
+    def dataset(self, folders: Sequence[str], table: str) -> tuple[FileSystem, list[str]]:
+        """Return the local file system and the absolute paths of a table's files."""
+        from pyarrow.fs import LocalFileSystem  # noqa: PLC0415 - heavy, and few commands scan
+
+        return LocalFileSystem(), [str(file.resolve()) for file in self.files(folders, table)]
+
+    @contextmanager
+    def workspace(self) -> Iterator[Path]:
+        """Give a folder under .tmp, removed afterwards whatever happens."""
+        with _told(self.address):
+            folder = Path(tempfile.mkdtemp(dir=self.address / ".tmp"))
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def commit(self, work: Path, draft: Draft, *, replace: bool = False) -> None:
+        """Write tables and manifest under `work`, then make them visible by one rename."""
+        target = self.address / draft.relative
+        folder = work / target.name
+        with _told(target):
+            folder.mkdir()
+            for name, table in draft.tables.items():
+                write_table(table, folder / f"{name}.parquet")
+            _write_bytes(folder / "manifest.json", msgspec.json.encode(draft.told()))
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if replace and target.exists():
+                target.rename(work / f"{target.name}.old")
+            try:
+                folder.rename(target)
+            except OSError:
+                if not self.has(draft.relative):
+                    raise
+            _sync_folder(target.parent)
+
+    def publish(self, decide: Callable[[], Decision[Outcome]]) -> Outcome:
+        """Decide and commit under the lake's lock: one at a time, whoever lands."""
+        with self._locked(), self.workspace() as work:
+            decision = decide()
+            for draft in decision.drafts:
+                self.commit(work, draft)
+        return decision.outcome
+
+    def sweep(self) -> None:
+        """Remove work that nobody has touched for a day."""
+        home = self.address / ".tmp"
+        for left in home.iterdir() if home.is_dir() else ():
+            if left.is_dir() and left.stat().st_mtime < time.time() - LEFT_OVER_S:
+                shutil.rmtree(left, ignore_errors=True)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        with _told(self.address), (self.address / ".tmp" / "lock").open("a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+
+def _write_bytes(path: Path, data: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(path: Path) -> None:
+    """Make sure a rename in `path` is on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Turn the operating system's refusals into a sentence."""
+    try:
+        yield
+    except TrajtabError:
+        raise
+    except OSError as error:
+        raise LakeError(
+            f"{error.filename or path}: cannot write: {error.strerror or error}"
+        ) from error

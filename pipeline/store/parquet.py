@@ -1,0 +1,31 @@
+"""How tables are written, wherever they go."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import polars as pl
+
+
+def write_table(table: pl.DataFrame, path: Path) -> None:
+    """Write one table and make sure it is on the disk."""
+    table.write_parquet(path, compression="zstd", compression_level=1, row_group_size=1 << 18)
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def file_name(manifest: Mapping[str, Any], table: str) -> str:
+    """Return the name of a table's file: object stores give each attempt its own.
+
+    >>> file_name({"files": {"runs": {"name": "runs.6f1c.parquet"}}}, "runs")
+    'runs.6f1c.parquet'
+    >>> file_name({}, "runs")
+    'runs.parquet'
+    """
+    told = manifest.get("files", {}).get(table)
+    return str(told["name"]) if told else f"{table}.parquet"
