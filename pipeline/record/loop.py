@@ -1,0 +1,275 @@
+"""An agent's loop over a client, recorded from what is sent and what comes back.
+
+Requests and responses are read as objects or dicts in the shapes of OpenAI's chat completions and
+Responses, and of Anthropic's messages; no client library is needed.
+
+```python
+loop = run.loop()
+create = loop.wrap(client.chat.completions.create)  # or client.messages.create, responses.create
+while True:
+    response = create(model="m", messages=messages, tools=tools)
+    ...  # answers go into `messages`, where the next request shows them, or: loop.result(id, …)
+```
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from pipeline.errors import InputError
+from pipeline.landing.literal import members
+from pipeline.landing.messages import text_of
+from pipeline.landing.spoken import chat_of, usage_of
+from pipeline.record.line import raw
+from pipeline.record.spelling import spelled
+from pipeline.record.steps import failure, new_step
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from pipeline.landing.messages import ToolCall, Usage
+    from pipeline.landing.spoken import Heard
+    from pipeline.record.line import RecordedStep
+    from pipeline.record.recorder import Recorder
+    from pipeline.record.steps import Steps
+
+DEEPEST = 30
+_SYSTEM = ("system", "instructions")
+_SENT = ("messages", "input")
+_CONTINUES = ("previous_response_id", "conversation")
+"""Members of a request that shows only what is new."""
+
+
+class _Response(NamedTuple):
+    """What a response says, in whichever shape it came."""
+
+    items: list[dict[str, Any]]
+    usage: Usage | None
+    model: Any
+
+
+class Loop:
+    """Records one run's requests and responses. `Recorder.loop` makes it.
+
+    A response is one `llm_call` and its `tool_call`s, which share a `response_index`; the last
+    one without calls becomes the `final` when the run ends. A call is answered by `result`, by a
+    later request that shows its result, or by a tool decorated with `@run.tool`: whichever comes
+    first, and once.
+    """
+
+    def __init__(self, run: Recorder, steps: Steps) -> None:
+        self._run = run
+        self._steps = steps
+        self._responses = 0
+        self._said: Counter[bytes] = Counter()
+
+    def wrap(self, create: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a client's method that records each request and response, sync or async.
+
+        An exception is recorded as a failed `llm_call` and goes on.
+
+        Raises:
+            InputError: a call asks for a stream, of which nothing whole comes back: give what
+                the stream sums up to (its final message) to `response`.
+        """
+
+        def recorded(*args: Any, **kwargs: Any) -> Any:
+            if kwargs.get("stream"):
+                raise InputError(
+                    "a stream cannot be recorded as it flows: call the client itself, "
+                    "then loop.response(its final message)"
+                )
+            self.request(**kwargs)
+            begin = time.perf_counter()
+            try:
+                found = create(*args, **kwargs)
+            except BaseException as error:
+                self._failed(error, begin)
+                raise
+            if inspect.isawaitable(found):
+                return self._later(found, begin)
+            self.response(found, duration_ms=_since(begin))
+            return found
+
+        return recorded
+
+    def request(self, **request: Any) -> None:
+        """Record what is sent: the system prompt's hash, users' words, and results of calls.
+
+        Takes what the client's method takes (`messages`, `system`, `input`, `instructions`, …);
+        what an earlier request showed already is not recorded again.
+        """
+        for name in _SYSTEM:
+            self._system(request.get(name))
+        sent: Any = next((request[name] for name in _SENT if request.get(name)), [])
+        items = [{"role": "user", "content": sent}] if isinstance(sent, str) else _items(sent)
+        anew = any(request.get(name) for name in _CONTINUES)
+        seen: Counter[bytes] = Counter(self._said) if anew else Counter()
+        for message in chat_of(items):
+            self._sent(message, seen)
+
+    def response(self, response: Any, *, duration_ms: float | None = None) -> None:
+        """Record one response and the calls it asks for.
+
+        Raises:
+            InputError: it has none of the known shapes.
+        """
+        told = _read(plain(response))
+        chat = chat_of(told.items)
+        spoken = [message for message in chat if message.role == "assistant"]
+        texts = [message.content for message in spoken if message.content is not None]
+        self._run.saw_model(told.model)
+        number, self._responses = self._responses, self._responses + 1
+        usage = told.usage
+        self._steps.add(
+            new_step(
+                "llm_call",
+                "\n".join(map(str, texts)) if texts else None,
+                response_index=number,
+                duration_ms=duration_ms,
+                input_tokens=usage.prompt_tokens if usage else None,
+                output_tokens=usage.completion_tokens if usage else None,
+            )
+        )
+        for call in (call for message in spoken for call in message.tool_calls or ()):
+            self._asked(call, number)
+        for message in chat:
+            if message.role == "tool":  # tools that the vendor runs answer in the response itself
+                self._answered(message)
+
+    def result(
+        self,
+        call_id: str,
+        output: Any = None,
+        *,
+        error: Any = None,
+        duration_ms: float | None = None,
+    ) -> None:
+        """Record what a call returned; one that has its result already keeps it.
+
+        Args:
+            call_id: the id the response gave the call.
+            output: what the tool returned.
+            error: why it failed: an exception, a text, or True.
+            duration_ms: how long it took.
+        """
+        call = self._steps.asked(str(call_id))
+        if call is None:
+            return
+        failed, text = failure(error)
+        value, why = raw(output), raw(text)
+
+        def told(step: RecordedStep) -> None:
+            step.output, step.is_error, step.error = value, failed, why
+            step.duration_ms = duration_ms
+
+        self._steps.end(call, told)
+
+    async def _later(self, waited: Awaitable[Any], begin: float) -> Any:
+        try:
+            found = await waited
+        except BaseException as error:
+            self._failed(error, begin)
+            raise
+        self.response(found, duration_ms=_since(begin))
+        return found
+
+    def _failed(self, error: BaseException, begin: float) -> None:
+        self._run.llm_call(error=error, duration_ms=_since(begin), response_index=self._responses)
+        self._responses += 1
+
+    def _system(self, given: Any) -> None:
+        text = given if isinstance(given, str) else text_of(plain(given))
+        if isinstance(text, str):
+            self._run.system_prompt(text)
+
+    def _sent(self, message: Heard, seen: Counter[bytes]) -> None:
+        if message.role == "tool":
+            self._answered(message)
+        elif message.role in ("system", "developer"):
+            self._system(message.content)
+        elif message.role == "user":
+            key = spelled(message.content)
+            seen[key] += 1
+            if seen[key] > self._said[key]:
+                self._said[key] = seen[key]
+                self._run.message("user", message.content)
+
+    def _answered(self, message: Heard) -> None:
+        if message.tool_call_id is not None:
+            output = text_of(message.content)
+            self.result(str(message.tool_call_id), output, error=message.failed)
+
+    def _asked(self, call: ToolCall, number: int) -> None:
+        name, given = call.target()
+        args = b"{}" if isinstance(given, msgspec.UnsetType) else bytes(given)
+        # Without an id it cannot be answered by one, but a decorated tool may still take it.
+        call_id = None if call.id is None else str(call.id)
+        step = new_step("tool_call", tool_name=name, call_id=call_id, response_index=number)
+        self._steps.call(step, args, left_open="asked")
+
+
+def _read(found: Any) -> _Response:
+    """Tell the three shapes apart."""
+    if isinstance(found, Mapping):
+        told = dict(found)
+        usage, model = usage_of(told), told.get("model")
+        choices = told.get("choices")
+        if isinstance(choices, list) and choices:
+            return _Response([_assistant(members(choices[0], "message"))], usage, model)
+        if isinstance(told.get("output"), list):
+            return _Response(_items(told["output"]), usage, model)
+        if isinstance(told.get("content"), list | str):
+            return _Response([_assistant({"content": told["content"]})], usage, model)
+    raise InputError(
+        f"a response of a shape not known: {type(found).__name__} with "
+        f"{sorted(found)[:8] if isinstance(found, Mapping) else 'no members'}; choices (chat "
+        "completions), output (Responses) or content (Anthropic's messages) were looked for"
+    )
+
+
+def _assistant(message: dict[str, Any]) -> dict[str, Any]:
+    """Return a message as one of the model's, with its content as parts where Anthropic's is."""
+    return {**message, "role": "assistant"}
+
+
+def _items(sent: Any) -> list[dict[str, Any]]:
+    found = plain(sent)
+    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+
+
+def plain(value: Any, left: int = DEEPEST) -> Any:
+    """Return an object, however it keeps its members, as what JSON decodes to.
+
+    >>> from types import SimpleNamespace as Object
+    >>> plain(Object(choices=(Object(index=0, message={"role": "assistant"}),)))
+    {'choices': [{'index': 0, 'message': {'role': 'assistant'}}]}
+    """
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, list | tuple) and left:
+        return [plain(item, left - 1) for item in value]
+    found = _members(value) if left else None
+    if found is None:  # it spells itself, or is no object at all
+        return msgspec.json.decode(spelled(value))
+    return {str(name): plain(item, left - 1) for name, item in found.items()}
+
+
+def _members(value: Any) -> Mapping[str, Any] | None:
+    """Return an object's members; None where it has its own way to tell them."""
+    if isinstance(value, Mapping):
+        return value
+    if isinstance(value, msgspec.Struct) or callable(getattr(type(value), "model_dump", None)):
+        return None
+    own = getattr(value, "__dict__", None)
+    return own and {name: item for name, item in own.items() if not name.startswith("_")}
+
+
+def _since(begin: float) -> float:
+    return (time.perf_counter() - begin) * 1000
