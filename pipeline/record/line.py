@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from pipeline.landing.formats.trajtab import Record
 from pipeline.landing.model import Step
 from pipeline.record.spelling import spelled
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class RecordedStep(Step, omit_defaults=True):
@@ -24,6 +27,6 @@ def raw(value: Any) -> msgspec.Raw | None:
     return None if value is None else msgspec.Raw(spelled(value))
 
 
-def raw_labels(labels: dict[str, Any] | None) -> dict[str, Any] | None:
+def raw_labels(labels: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """Return labels with their values as JSON."""
     return {str(name): raw(value) for name, value in labels.items()} if labels else None

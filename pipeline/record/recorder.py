@@ -156,7 +156,7 @@ class Recorder:
                 response_index=response_index,
                 error=raw(failure(error)[1]),
                 actor=actor,
-                labels=raw_labels(dict(labels or {})),
+                labels=raw_labels(labels),
             )
         )
 
@@ -197,7 +197,7 @@ class Recorder:
             call_id=call_id,
             response_index=response_index,
             actor=actor,
-            labels=raw_labels(dict(labels or {})),
+            labels=raw_labels(labels),
         )
         self._begun()
         self._steps.call(step, spelled_arguments(args))
@@ -362,8 +362,10 @@ class Recorder:
 
 def _usage(read: Any, written: Any, cost: Any) -> dict[str, Any]:
     return {
-        "input_tokens": number(int, "input_tokens", read),
-        "output_tokens": number(int, "output_tokens", written),
+        "input_tokens": read if read.__class__ is int else number(int, "input_tokens", read),
+        "output_tokens": written
+        if written.__class__ is int
+        else number(int, "output_tokens", written),
         "cost_usd": number(float, "cost_usd", cost),
     }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
@@ -151,13 +150,18 @@ def _keyed(step: RecordedStep, args: bytes, state: Literal["asked", "begun"]) ->
     return Open(step, None if text is None else call_key(step.tool_name or "", text), state)
 
 
-def new_step(kind: Kind, content: Any = None, **told: Any) -> RecordedStep:
-    """Return a step that has just ended, or that begins now."""
-    duration = number(float, "duration_ms", told.pop("duration_ms", None))
-    begin = told.pop("started_at", None)
-    if begin is None:
-        begin = datetime.fromtimestamp(time.time() - max(0.0, duration or 0.0) / 1000, UTC)
-    return RecordedStep(kind, content=raw(content), duration_ms=duration, started_at=begin, **told)
+def new_step(
+    kind: Kind, content: Any = None, *, duration_ms: float | None = None, **told: Any
+) -> RecordedStep:
+    """Return a step that has just ended, or that begins now; moments are seconds since 1970."""
+    step = RecordedStep(kind, **told)
+    step.started_at = time.time()
+    if content is not None:
+        step.content = raw(content)
+    if duration_ms is not None:
+        step.duration_ms = number(float, "duration_ms", duration_ms)
+        step.started_at -= max(0.0, step.duration_ms or 0.0) / 1000
+    return step
 
 
 def failure(error: Any) -> tuple[bool, Any]:
