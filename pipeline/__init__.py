@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pipeline.landing.land import LandReport, land
     from pipeline.metrics.metric import Metric
     from pipeline.policy import Policy
+    from pipeline.record import Recorder
     from pipeline.report.diff import diff
     from pipeline.scoring import ScoreReport, score
     from pipeline.tables.aggregate import aggregate
@@ -41,6 +42,7 @@ __all__ = [
     "LandReport",
     "Metric",
     "Policy",
+    "Recorder",
     "Result",
     "ScoreReport",
     "TrajtabError",
@@ -67,6 +69,7 @@ _HOMES = {
     "LandReport": "landing.land",
     "Metric": "metrics.metric",
     "Policy": "policy",
+    "Recorder": "record",
     "Result": "tables.result",
     "ScoreReport": "scoring",
     "TrajtabError": "errors",

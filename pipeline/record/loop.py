@@ -17,41 +17,30 @@ from __future__ import annotations
 import inspect
 import time
 from collections import Counter
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from pipeline.errors import InputError
-from pipeline.landing.literal import members
 from pipeline.landing.messages import text_of
-from pipeline.landing.spoken import chat_of, usage_of
 from pipeline.record.line import raw
+from pipeline.record.shapes import plain, response_of, sent_of
 from pipeline.record.spelling import spelled
 from pipeline.record.steps import failure, new_step
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from pipeline.landing.messages import ToolCall, Usage
+    from pipeline.landing.messages import ToolCall
     from pipeline.landing.spoken import Heard
     from pipeline.record.line import RecordedStep
     from pipeline.record.recorder import Recorder
     from pipeline.record.steps import Steps
 
-DEEPEST = 30
 _SYSTEM = ("system", "instructions")
 _SENT = ("messages", "input")
 _CONTINUES = ("previous_response_id", "conversation")
 """Members of a request that shows only what is new."""
-
-
-class _Response(NamedTuple):
-    """What a response says, in whichever shape it came."""
-
-    items: list[dict[str, Any]]
-    usage: Usage | None
-    model: Any
 
 
 class Loop:
@@ -108,10 +97,9 @@ class Loop:
         for name in _SYSTEM:
             self._system(request.get(name))
         sent: Any = next((request[name] for name in _SENT if request.get(name)), [])
-        items = [{"role": "user", "content": sent}] if isinstance(sent, str) else _items(sent)
         anew = any(request.get(name) for name in _CONTINUES)
         seen: Counter[bytes] = Counter(self._said) if anew else Counter()
-        for message in chat_of(items):
+        for message in sent_of(sent):
             self._sent(message, seen)
 
     def response(self, response: Any, *, duration_ms: float | None = None) -> None:
@@ -120,9 +108,8 @@ class Loop:
         Raises:
             InputError: it has none of the known shapes.
         """
-        told = _read(plain(response))
-        chat = chat_of(told.items)
-        spoken = [message for message in chat if message.role == "assistant"]
+        told = response_of(response)
+        spoken = [message for message in told.said if message.role == "assistant"]
         texts = [message.content for message in spoken if message.content is not None]
         self._run.saw_model(told.model)
         number, self._responses = self._responses, self._responses + 1
@@ -139,7 +126,7 @@ class Loop:
         )
         for call in (call for message in spoken for call in message.tool_calls or ()):
             self._asked(call, number)
-        for message in chat:
+        for message in told.said:
             if message.role == "tool":  # tools that the vendor runs answer in the response itself
                 self._answered(message)
 
@@ -213,62 +200,6 @@ class Loop:
         call_id = None if call.id is None else str(call.id)
         step = new_step("tool_call", tool_name=name, call_id=call_id, response_index=number)
         self._steps.call(step, args, left_open="asked")
-
-
-def _read(found: Any) -> _Response:
-    """Tell the three shapes apart."""
-    if isinstance(found, Mapping):
-        told = dict(found)
-        usage, model = usage_of(told), told.get("model")
-        choices = told.get("choices")
-        if isinstance(choices, list) and choices:
-            return _Response([_assistant(members(choices[0], "message"))], usage, model)
-        if isinstance(told.get("output"), list):
-            return _Response(_items(told["output"]), usage, model)
-        if isinstance(told.get("content"), list | str):
-            return _Response([_assistant({"content": told["content"]})], usage, model)
-    raise InputError(
-        f"a response of a shape not known: {type(found).__name__} with "
-        f"{sorted(found)[:8] if isinstance(found, Mapping) else 'no members'}; choices (chat "
-        "completions), output (Responses) or content (Anthropic's messages) were looked for"
-    )
-
-
-def _assistant(message: dict[str, Any]) -> dict[str, Any]:
-    """Return a message as one of the model's, with its content as parts where Anthropic's is."""
-    return {**message, "role": "assistant"}
-
-
-def _items(sent: Any) -> list[dict[str, Any]]:
-    found = plain(sent)
-    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
-
-
-def plain(value: Any, left: int = DEEPEST) -> Any:
-    """Return an object, however it keeps its members, as what JSON decodes to.
-
-    >>> from types import SimpleNamespace as Object
-    >>> plain(Object(choices=(Object(index=0, message={"role": "assistant"}),)))
-    {'choices': [{'index': 0, 'message': {'role': 'assistant'}}]}
-    """
-    if value is None or isinstance(value, str | int | float):
-        return value
-    if isinstance(value, list | tuple) and left:
-        return [plain(item, left - 1) for item in value]
-    found = _members(value) if left else None
-    if found is None:  # it spells itself, or is no object at all
-        return msgspec.json.decode(spelled(value))
-    return {str(name): plain(item, left - 1) for name, item in found.items()}
-
-
-def _members(value: Any) -> Mapping[str, Any] | None:
-    """Return an object's members; None where it has its own way to tell them."""
-    if isinstance(value, Mapping):
-        return value
-    if isinstance(value, msgspec.Struct) or callable(getattr(type(value), "model_dump", None)):
-        return None
-    own = getattr(value, "__dict__", None)
-    return own and {name: item for name, item in own.items() if not name.startswith("_")}
 
 
 def _since(begin: float) -> float:

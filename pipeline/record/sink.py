@@ -3,7 +3,8 @@
 One line is one append under the file's lock (flock), which holds between threads and processes
 alike, since every append opens the file anew. A write that comes short is continued, one that
 fails is taken back, and a line that a killed process left torn is closed before the next begins,
-so that it spoils no other. The line is on the disk (fsync) before the append returns.
+so that it spoils no other: it will be a reject. The line is on the disk (fsync) before the append
+returns.
 """
 
 from __future__ import annotations
@@ -15,8 +16,12 @@ import threading
 from pathlib import Path
 from typing import ClassVar
 
+import msgspec
+
 from pipeline.errors import RecordError
 from pipeline.record.open_runs import LostRun, OpenRuns, warn
+
+BLOCK = 1 << 16
 
 
 class Sink:
@@ -143,14 +148,33 @@ def _is_at(path: Path, handle: int) -> bool:
 
 def _write(handle: int, data: bytes) -> None:
     size = os.fstat(handle).st_size
-    torn = size and os.pread(handle, 1, size - 1) != b"\n"
-    left = memoryview(b"\n" + data if torn else data)
+    left = memoryview(_closing(handle, size) + data)
     try:
         while left:
             left = left[os.write(handle, left) :]
     except BaseException:
         os.ftruncate(handle, size)
         raise
+
+
+def _closing(handle: int, size: int) -> bytes:
+    """Return what must precede a line: nothing after a whole one.
+
+    A torn line is closed by a byte that no JSON may hold: else its beginning and the next line
+    might be read as one value.
+    """
+    if not size or os.pread(handle, 1, size - 1) == b"\n":
+        return b""
+    tail, start = b"", size
+    while start and b"\n" not in tail:
+        begin = max(0, start - BLOCK)
+        tail = os.pread(handle, start - begin, begin) + tail
+        start = begin
+    try:
+        msgspec.json.decode(tail.rpartition(b"\n")[2])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return b"\0\n"
+    return b"\n"
 
 
 def _refused(path: Path, error: OSError) -> RecordError:

@@ -172,7 +172,7 @@ def failure(error: Any) -> tuple[bool, Any]:
     """
     if isinstance(error, BaseException):
         return True, described(error)
-    if error is None or error is False or error == "":
+    if error is None or error is False or (isinstance(error, str) and not error):
         return False, None
     return True, None if error is True else error
 
