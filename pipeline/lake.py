@@ -4,6 +4,7 @@
 LAKE/lake.json            format version, default policy
 LAKE/batches/b-HEX/       runs, steps, rejects; named by what they were made from
 LAKE/tasks/t-HEX/         tasks, references, tools
+LAKE/annotations/a-HEX/   annotations, rejects; named as batches are
 LAKE/scores/p-HEX/s-HEX/  scores, call_scores
 LAKE/.tmp/                work in progress, never read
 ```
@@ -145,6 +146,12 @@ class Lake:
         """Return the batches of tasks, oldest first: a later one's rows win."""
         return sorted(
             _committed(self.path / "tasks"), key=lambda f: (f.manifest["sequence"], f.name)
+        )
+
+    def annotations(self) -> list[Folder]:
+        """Return the landings of annotations, oldest first: a later word of one annotator wins."""
+        return sorted(
+            _committed(self.path / "annotations"), key=lambda f: (f.manifest["sequence"], f.name)
         )
 
     def scores(self, policy: str) -> list[Folder]:

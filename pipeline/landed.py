@@ -10,7 +10,7 @@ from pyarrow import fs
 
 from pipeline.current import scores_schema
 from pipeline.lake import Lake
-from pipeline.schema import CallScores, References, Rejects, Runs, Steps, Tasks
+from pipeline.schema import Annotations, CallScores, References, Rejects, Runs, Steps, Tasks
 
 if TYPE_CHECKING:
     import os
@@ -40,7 +40,7 @@ def opened(lake: Lake | str | os.PathLike[str]) -> Lake:
 
 def sources(lake: Lake, state: Current, policy: Policy) -> list[Landed]:
     """Return what the views of the workbench are read from; scores are those that count."""
-    batches, tasks = lake.batches(), lake.tasks()
+    batches, tasks, said = lake.batches(), lake.tasks(), lake.annotations()
     return [
         Landed("landed_runs", Runs.polars(), _files(batches, "runs")),
         Landed("landed_steps", Steps.polars(), _files(batches, "steps")),
@@ -48,7 +48,13 @@ def sources(lake: Lake, state: Current, policy: Policy) -> list[Landed]:
         Landed("landed_refs", References.polars(), _files(tasks, "references")),
         Landed("landed_scores", scores_schema(policy), _files(state.scores, "scores")),
         Landed("landed_call_scores", CallScores.polars(), _files(state.scores, "call_scores")),
-        Landed("landed_rejects", Rejects.polars(), _files(batches, "rejects")),
+        Landed(
+            "landed_annotations",
+            Annotations.polars(),
+            _files(said, "annotations"),
+            counted=True,
+        ),
+        Landed("landed_rejects", Rejects.polars(), _files([*batches, *said], "rejects")),
     ]
 
 

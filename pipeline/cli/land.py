@@ -33,6 +33,7 @@ COUNTS = (
     "calls",
     "errors",
     "tasks",
+    "annotations",
     "duplicates",
     "replaced",
 )
@@ -155,7 +156,7 @@ def _notes(report: LandReport, *, dry_run: bool) -> Iterator[str]:
         yield f"warning: {count} runs differ from a copy landed before; both stay: {named}"
     if report.already and not report.batches:
         yield "all of it had landed before"
-    elif not (report.runs or report.tasks):
+    elif not (report.runs or report.tasks or report.annotations):
         yield "warning: 0 runs and 0 tasks landed"
 
 
