@@ -17,6 +17,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pipeline.annotation.agreement import agreement
+    from pipeline.annotation.sampling import sample_annotations
     from pipeline.checks import check
     from pipeline.errors import TrajtabError
     from pipeline.lake import Lake
@@ -48,6 +50,7 @@ __all__ = [
     "TrajtabError",
     "__version__",
     "aggregate",
+    "agreement",
     "check",
     "compare",
     "diff",
@@ -56,6 +59,7 @@ __all__ = [
     "passk",
     "percentiles",
     "query",
+    "sample_annotations",
     "score",
     "scores",
     "show",
@@ -74,6 +78,7 @@ _HOMES = {
     "ScoreReport": "scoring",
     "TrajtabError": "errors",
     "aggregate": "tables.aggregate",
+    "agreement": "annotation.agreement",
     "check": "checks",
     "compare": "tables.compare",
     "diff": "report.diff",
@@ -82,6 +87,7 @@ _HOMES = {
     "passk": "tables.passk",
     "percentiles": "tables.percentiles",
     "query": "workbench",
+    "sample_annotations": "annotation.sampling",
     "score": "scoring",
     "scores": "tables.scores",
     "show": "timeline",
