@@ -10,8 +10,10 @@ import msgspec
 import polars as pl
 
 from pipeline.metrics.ratio import ratio
-from pipeline.scoring import keys, paths, references
+from pipeline.scoring import keys, references
 from pipeline.scoring.batch import only_actors, step_columns
+from pipeline.scoring.calls import laid_out
+from pipeline.scoring.repeats import repeats
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -87,23 +89,20 @@ def detected(lake: Lake, policy: Policy, told: Truth, swept: Sequence[Setting]) 
 
 
 class _Part(NamedTuple):
-    """The judged runs of one batch."""
+    """The judged runs of one batch that can be judged: all of their calls were captured."""
 
-    runs: pl.DataFrame
     steps: pl.DataFrame
+    """run_key and step_index of every step."""
+    calls: pl.DataFrame
+    """The calls, laid out as scoring does, with their run_key."""
     policy: Policy
 
     def flags(self, setting: Setting) -> pl.DataFrame:
-        """Return run_key, step_index and `flagged` of each step of runs that can be judged."""
+        """Return run_key, step_index and `flagged` of each step."""
         back = msgspec.structs.replace(self.policy.backtracking, **setting._asdict())
-        policy = msgspec.structs.replace(self.policy, backtracking=back)
-        found = paths.paths(self.runs, self.steps, policy).calls
-        calls = found.select(
-            self.runs["run_key"].gather(found["run"]), "step_index", flagged="is_backtrack"
-        )
-        unknown = calls.filter(pl.col("flagged").is_null())["run_key"].unique()
-        every = self.steps.select(*_STEP).join(calls, on=_STEP, how="left")
-        return every.filter(~pl.col("run_key").is_in(unknown.implode())).with_columns(
+        found = repeats(self.calls, back).marks["is_backtrack"].alias("flagged")
+        calls = self.calls.select(*_STEP).with_columns(found)
+        return self.steps.join(calls, on=_STEP, how="left").with_columns(
             pl.col("flagged").fill_null(value=False)
         )
 
@@ -114,19 +113,23 @@ def _of_batch(lake: Lake, batch: Folder, run_keys: pl.Series, policy: Policy) ->
     judged = pl.col("run_key").is_in(run_keys.implode())
     near = msgspec.structs.replace(policy.backtracking, similarity=1.0)  # it reads texts too
     columns = step_columns(msgspec.structs.replace(policy, backtracking=near))
-    runs = pl.scan_parquet(batch.file("runs"), glob=False).filter(judged).collect()
-    if runs.is_empty():
-        return None
     steps = (
         pl.scan_parquet(batch.file("steps"), glob=False)
         .filter(judged)
         .select(sorted({*columns, "run_key"}))
         .collect()
     )
+    if steps.is_empty():
+        return None
     no_reference = pl.Series("reference_set", [], dtype=pl.String)
     told = references.read(lake, no_reference, texts=keys.needs_text(policy.match))
     keyed = keys.apply(policy.match, only_actors(steps, policy), told, batch.file("steps"))
-    return _Part(runs, keyed.steps, policy)
+    hidden = (pl.col("kind") == "tool_call") & pl.col("call_key").is_null()
+    steps = keyed.steps.filter(~hidden.any().over("run_key"))
+    lengths = steps.group_by("run_key", maintain_order=True).len()
+    calls = laid_out(steps, lengths["len"], policy.errors)
+    owner = lengths["run_key"].gather(calls["run"])
+    return _Part(steps.select(*_STEP), calls.with_columns(owner), policy)
 
 
 def _counts(joined: pl.DataFrame) -> pl.DataFrame:
