@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from pipeline.record.loop import Loop
 from pipeline.record.open_runs import LostRun, LostRunWarning
-from pipeline.record.recorder import Recorder, RecordWarning
+from pipeline.record.recorder import Recorder
+from pipeline.record.run import RecordWarning
 from pipeline.record.sink import Sink
 
 __all__ = ["Loop", "LostRun", "LostRunWarning", "RecordWarning", "Recorder", "Sink"]

@@ -9,6 +9,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Self
 
 from pipeline.record.line import raw
+from pipeline.record.run import RecordWarning
 from pipeline.record.spelling import spelled
 from pipeline.record.steps import failure, new_step
 
@@ -17,12 +18,12 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from pipeline.record.line import RecordedStep
-    from pipeline.record.recorder import Recorder
+    from pipeline.record.run import Run
     from pipeline.record.steps import Steps
 
 
 def recorded(
-    run: Recorder, steps: Steps, function: Callable[..., Any], name: str | None
+    run: Run, steps: Steps, function: Callable[..., Any], name: str | None
 ) -> Callable[..., Any]:
     """Return `function` with its calls recorded."""
     called = str(name or getattr(function, "__name__", type(function).__name__))
@@ -50,7 +51,7 @@ def recorded(
 class _Timed:
     """One call, from its beginning to its value or exception."""
 
-    def __init__(self, run: Recorder, steps: Steps, name: str, args: dict[str, Any]) -> None:
+    def __init__(self, run: Run, steps: Steps, name: str, args: dict[str, Any]) -> None:
         self.value: Any = None
         self._run, self._steps, self._name = run, steps, name
         # Spelled before the tool runs: it may change what it is given.
@@ -82,8 +83,7 @@ class _Timed:
             _warn(self._run, self._name)
 
 
-def _warn(run: Recorder, name: str) -> None:
-    from pipeline.record.recorder import RecordWarning  # noqa: PLC0415 - it knows this module
+def _warn(run: Run, name: str) -> None:
 
     told = f"run {run.run_id!r} has ended: a call of {name!r} is not recorded"
     warnings.warn(told, RecordWarning, stacklevel=4)
