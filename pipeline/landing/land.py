@@ -10,7 +10,7 @@ from itertools import chain, islice
 from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
-from pipeline.annotation.landing import annotate
+from pipeline.landing.annotated import annotate
 from pipeline.errors import InputError, UnrecognisedError
 from pipeline.lake import Lake
 from pipeline.landing import formats
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from pipeline.annotation.landing import Annotated
+    from pipeline.landing.annotated import Annotated
     from pipeline.landing.chunks import Chunk
 
 

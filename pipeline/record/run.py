@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 import warnings
 from datetime import UTC, datetime
@@ -18,7 +19,6 @@ from pipeline.record.sink import Sink
 from pipeline.record.steps import Steps, described, number
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
@@ -67,6 +67,7 @@ class Run:
         self._steps = Steps()
         self._marker: Path | None = None
         self._told: bytes | None = None
+        self._pid = os.getpid()
 
     @property
     def run_id(self) -> str:
@@ -121,6 +122,7 @@ class Run:
         if self._marker is not None:
             raise InputError(f"run {self.run_id!r} has begun already; each run is a new Recorder")
         begin = _now()
+        self._pid = os.getpid()
         self._line.started_at = begin
         self._marker = self._sink.begin(
             {
@@ -139,6 +141,8 @@ class Run:
         trace: TracebackType | None,
     ) -> None:
         marker = self._begun()
+        if os.getpid() != self._pid:
+            return  # a forked child's copy: the run is its parent's to end
         steps = self._steps.close()
         self._line.ended_at = _now()
         if error is not None:

@@ -218,3 +218,21 @@ with Recorder(sys.argv[1], run_id="parent"):
     with Recorder(sink):
         pass
     assert sink.lost == []
+
+
+def test_a_forked_childs_copy_of_a_run_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    script = """
+import os, sys
+from pipeline.record import Recorder
+with Recorder(sys.argv[1], run_id="parent") as run:
+    child = os.fork()
+    if not child:
+        sys.exit(0)  # leaves the with statement, in the child
+    assert os.waitpid(child, 0)[1] == 0
+    run.final("done")
+"""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error"}
+    subprocess.run([sys.executable, "-c", script, path], check=True, env=env)
+    (line,) = path.read_text().splitlines()
+    assert json.loads(line)["final_output"] == "done"
