@@ -10,10 +10,10 @@ from itertools import chain, islice
 from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
-from pipeline.landing.annotated import annotate
 from pipeline.errors import InputError, UnrecognisedError
 from pipeline.lake import Lake
 from pipeline.landing import formats
+from pipeline.landing.annotated import annotate
 from pipeline.landing.chunks import Recognised, cut
 from pipeline.landing.commit import Outcome, commit
 from pipeline.landing.guess import unrecognised

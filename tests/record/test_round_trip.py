@@ -154,6 +154,17 @@ def test_every_field_lands(tmp_path: Path) -> None:
     assert (book["tool_args"], book["is_error"], book["error"]) == ("{}", True, "KeyError: 'seat'")
     assert all(step["started_at"] is not None for step in steps)
     assert said["started_at"] < row["started_at"]  # it took 950 ms, and the run began just now
+    score(tmp_path / "lake")
+    (folder,) = Lake.open(tmp_path / "lake").scores(DEFAULT.hash)
+    scored = pl.read_parquet(folder.file("scores")).to_dicts()[0]
+    # E = [search(x)], A = [search(x), book()]: one of two calls is expected.
+    found = [scored[name] for name in ("precision", "recall", "f1", "in_order", "exact_match")]
+    assert found == [1 / 2, 1.0, 2 / 3, 1.0, 0]
+    assert (scored["success"], scored["error_rate"], scored["backtracking_rate"]) == (
+        True,
+        1 / 2,
+        0,
+    )
 
 
 def test_an_answer_told_twice_is_one_step(tmp_path: Path) -> None:
