@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from pipeline.record.line import raw, raw_labels
 from pipeline.record.run import Run
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from pipeline.record.line import RecordedStep
     from pipeline.record.loop import Loop
+
+    Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Recorder(Run):
@@ -160,9 +162,15 @@ class Recorder(Run):
         self._line.final_output = step.content
         self._line.completed = True if self._line.completed is None else self._line.completed
 
+    @overload
+    def tool(self, function: Function, *, name: str | None = None) -> Function: ...
+
+    @overload
     def tool(
-        self, function: Callable[..., Any] | None = None, *, name: str | None = None
-    ) -> Callable[..., Any]:
+        self, function: None = None, *, name: str | None = None
+    ) -> Callable[[Function], Function]: ...
+
+    def tool(self, function: Any = None, *, name: str | None = None) -> Any:
         """Record every call of a function: its arguments, its time, its value or its exception.
 
         `@run.tool` or `@run.tool(name="search")`, on plain and async functions; exceptions go on
