@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pipeline.metrics.metric import Metric
     from pipeline.tables.session import Session
 
+KIND = "annotations"
 QUARTERS = 4
 PART = 2
 """Annotators part where their overall scores of a run are this far apart."""
@@ -98,7 +99,7 @@ def sample_annotations(
     shown = (by.name, "quarter", "rank_spread", "spread", "n_annotators", "contested")
     left = f"{picked.height} of {runs.height} runs, from {picked['stratum'].n_unique()} strata"
     rows = picked.select(*_NAMES[:5], *dict.fromkeys(shown))
-    return Picked(Result("annotations sample", rows, [*scored.notes, left]), records)
+    return Picked(Result(KIND, rows, [*scored.notes, left]), records)
 
 
 def _drawn(scored: Session, by: Metric, seed: int) -> pl.DataFrame:

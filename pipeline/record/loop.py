@@ -15,8 +15,10 @@ while True:
 from __future__ import annotations
 
 import inspect
+import threading
 import time
 from collections import Counter
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -55,7 +57,8 @@ class Loop:
     def __init__(self, run: Recorder, steps: Steps) -> None:
         self._run = run
         self._steps = steps
-        self._responses = 0
+        self._numbers = count()
+        self._lock = threading.Lock()
         self._said: Counter[bytes] = Counter()
 
     def wrap(self, create: Callable[..., Any]) -> Callable[..., Any]:
@@ -112,7 +115,7 @@ class Loop:
         spoken = [message for message in told.said if message.role == "assistant"]
         texts = [message.content for message in spoken if message.content is not None]
         self._run.saw_model(told.model)
-        number, self._responses = self._responses, self._responses + 1
+        number = next(self._numbers)
         usage = told.usage
         self._steps.add(
             new_step(
@@ -168,8 +171,8 @@ class Loop:
         return found
 
     def _failed(self, error: BaseException, begin: float) -> None:
-        self._run.llm_call(error=error, duration_ms=_since(begin), response_index=self._responses)
-        self._responses += 1
+        number = next(self._numbers)
+        self._run.llm_call(error=error, duration_ms=_since(begin), response_index=number)
 
     def _system(self, given: Any) -> None:
         text = given if isinstance(given, str) else text_of(plain(given))
@@ -184,8 +187,10 @@ class Loop:
         elif message.role == "user":
             key = spelled(message.content)
             seen[key] += 1
-            if seen[key] > self._said[key]:
-                self._said[key] = seen[key]
+            with self._lock:
+                new = seen[key] > self._said[key]
+                self._said[key] = max(seen[key], self._said[key])
+            if new:
                 self._run.message("user", message.content)
 
     def _answered(self, message: Heard) -> None:

@@ -22,7 +22,7 @@ def test_sample_writes_a_file_to_fill_in(run, lake):
 def test_sample_as_json_lists_the_picked(run, lake):
     args = ("annotations", "sample", lake, "--out", "todo.jsonl", "--limit", "3", "--annotated")
     told = json.loads(run(*args, "--format", "json").stdout)
-    assert told["kind"] == "annotations sample"
+    assert told["kind"] == "annotations"
     assert len(told["rows"]) == 3
     assert list(told["rows"][0])[-5:] == ["quarter", "rank_spread", "spread", "n_annotators", "contested"]  # fmt: skip
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -340,3 +341,24 @@ def test_tools_that_openai_runs_answer_in_the_response(tmp_path: Path) -> None:
         ("tool_call", "local_shell", "a b", False),
     ]
     assert run.record["steps"][1]["tool_args"] == action
+
+
+def test_loops_of_many_threads_share_a_run(tmp_path: Path) -> None:
+    """Responses have numbers of their own, and each call is answered by its own result."""
+
+    def work(number: int) -> None:
+        for n in range(20):
+            call_id = f"{number}-{n}"
+            loop.response(chat(None, (call_id, f"tool-{number}", {"n": n})))
+            loop.result(call_id, call_id)
+
+    with Recorder(tmp_path / "r.jsonl") as run:
+        loop = run.loop()
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    calls = [step for step in run.record["steps"] if step["kind"] == "tool_call"]
+    assert [call["output"] for call in calls] == [call["call_id"] for call in calls]
+    assert sorted(call["response_index"] for call in calls) == list(range(160))
