@@ -119,7 +119,9 @@ def test_every_field_lands(tmp_path: Path) -> None:
         expected=[{"tool_name": "search", "tool_args": {"q": "x"}}],
     ) as run:  # fmt: skip
         run.message("user", "Find x")
-        run.llm_call("Let me look.", input_tokens=8, output_tokens=4, cost_usd=0.5, duration_ms=950)
+        run.llm_call(
+            "Let me look.", input_tokens=8, output_tokens=4, cost_usd=0.5, duration_ms=3.6e6
+        )
         run.tool_call(
             "search", {"q": "x"}, {"hits": [1, 2]}, duration_ms=31.5, call_id="c1",
             response_index=0, actor="scout", labels={"cache": "hit"},
@@ -153,7 +155,7 @@ def test_every_field_lands(tmp_path: Path) -> None:
     assert (search["is_error"], search["labels"]) == (False, '{"cache":"hit"}')
     assert (book["tool_args"], book["is_error"], book["error"]) == ("{}", True, "KeyError: 'seat'")
     assert all(step["started_at"] is not None for step in steps)
-    assert said["started_at"] < row["started_at"]  # it took 950 ms, and the run began just now
+    assert said["started_at"] < row["started_at"]  # it took an hour, and the run began just now
     score(tmp_path / "lake")
     (folder,) = Lake.open(tmp_path / "lake").scores(DEFAULT.hash)
     scored = pl.read_parquet(folder.file("scores")).to_dicts()[0]

@@ -151,10 +151,12 @@ def test_after_the_run_a_tool_works_on_unrecorded(sink: Path) -> None:
 
 def test_a_tool_at_work_when_the_run_ends_is_told_of(sink: Path) -> None:
     async def main() -> None:
+        ended = asyncio.Event()
         async with Recorder(sink, run_id="r") as run:
             runs.append(run)
-            task = asyncio.ensure_future(run.tool(asyncio.sleep, name="wait")(0.01))
+            task = asyncio.ensure_future(run.tool(ended.wait, name="wait")())
             await asyncio.sleep(0)
+        ended.set()
         with pytest.warns(RecordWarning, match="has ended"):
             await task
 
