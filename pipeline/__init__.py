@@ -17,12 +17,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pipeline.annotation.agreement import agreement
+    from pipeline.annotation.sampling import sample_annotations
     from pipeline.checks import check
     from pipeline.errors import TrajtabError
     from pipeline.lake import Lake
     from pipeline.landing.land import LandReport, land
     from pipeline.metrics.metric import Metric
     from pipeline.policy import Policy
+    from pipeline.record import Recorder
     from pipeline.report.diff import diff
     from pipeline.scoring import ScoreReport, score
     from pipeline.tables.aggregate import aggregate
@@ -41,11 +44,13 @@ __all__ = [
     "LandReport",
     "Metric",
     "Policy",
+    "Recorder",
     "Result",
     "ScoreReport",
     "TrajtabError",
     "__version__",
     "aggregate",
+    "agreement",
     "check",
     "compare",
     "diff",
@@ -54,6 +59,7 @@ __all__ = [
     "passk",
     "percentiles",
     "query",
+    "sample_annotations",
     "score",
     "scores",
     "show",
@@ -67,10 +73,12 @@ _HOMES = {
     "LandReport": "landing.land",
     "Metric": "metrics.metric",
     "Policy": "policy",
+    "Recorder": "record",
     "Result": "tables.result",
     "ScoreReport": "scoring",
     "TrajtabError": "errors",
     "aggregate": "tables.aggregate",
+    "agreement": "annotation.agreement",
     "check": "checks",
     "compare": "tables.compare",
     "diff": "report.diff",
@@ -79,6 +87,7 @@ _HOMES = {
     "passk": "tables.passk",
     "percentiles": "tables.percentiles",
     "query": "workbench",
+    "sample_annotations": "annotation.sampling",
     "score": "scoring",
     "scores": "tables.scores",
     "show": "timeline",

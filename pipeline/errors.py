@@ -77,6 +77,15 @@ class LakeError(TrajtabError, OSError):
         return str(self.args[0])
 
 
+class RecordError(TrajtabError, OSError):
+    """A recorder's file cannot be written."""
+
+    kind = "record"
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 class QueryError(InputError):
     """A SQL text or filter that DuckDB refuses."""
 

@@ -4,6 +4,7 @@
 LAKE/lake.json            format version, default policy
 LAKE/batches/b-HEX/       runs, steps, rejects; named by what they were made from
 LAKE/tasks/t-HEX/         tasks, references, tools
+LAKE/annotations/a-HEX/   annotations, rejects; named as batches are
 LAKE/scores/p-HEX/s-HEX/  scores, call_scores
 LAKE/configs/             policies and gate files made from configurations that landed
 ```
@@ -176,6 +177,10 @@ class Lake:
     def tasks(self) -> list[Folder]:
         """Return the batches of tasks, oldest first: a later one's rows win."""
         return sorted(self._folders("tasks"), key=lambda f: (f.manifest["sequence"], f.name))
+
+    def annotations(self) -> list[Folder]:
+        """Return the landings of annotations, oldest first: a later word of one annotator wins."""
+        return sorted(self._folders("annotations"), key=lambda f: (f.manifest["sequence"], f.name))
 
     def scores(self, policy: str) -> list[Folder]:
         """Return the score batches under the policy of that hash, by name."""

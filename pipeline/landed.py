@@ -9,7 +9,7 @@ from pyarrow import dataset as ds
 
 from pipeline.current import scores_schema
 from pipeline.lake import Lake
-from pipeline.schema import CallScores, References, Rejects, Runs, Steps, Tasks
+from pipeline.schema import Annotations, CallScores, References, Rejects, Runs, Steps, Tasks
 
 if TYPE_CHECKING:
     import os
@@ -41,7 +41,7 @@ def opened(lake: Lake | str | os.PathLike[str]) -> Lake:
 
 def sources(lake: Lake, state: Current, policy: Policy) -> list[Landed]:
     """Return what the views of the workbench are read from; scores are those that count."""
-    batches, tasks = lake.batches(), lake.tasks()
+    batches, tasks, said = lake.batches(), lake.tasks(), lake.annotations()
 
     def landed(
         name: str,
@@ -61,7 +61,8 @@ def sources(lake: Lake, state: Current, policy: Policy) -> list[Landed]:
         landed("landed_refs", References.polars(), tasks, "references"),
         landed("landed_scores", scores_schema(policy), state.scores, "scores"),
         landed("landed_call_scores", CallScores.polars(), state.scores, "call_scores"),
-        landed("landed_rejects", Rejects.polars(), batches, "rejects"),
+        landed("landed_annotations", Annotations.polars(), said, "annotations", counted=True),
+        landed("landed_rejects", Rejects.polars(), [*batches, *said], "rejects"),
     ]
 
 

@@ -257,3 +257,44 @@ class CallScores(Table):
         pl.Boolean, "did its output turn up later? null unless path.output_used, and without output"
     )
     run_key = Column(pl.UInt64, _KEY, nullable=False)
+
+
+DIMENSIONS = (
+    "goal_understanding", "tool_selection", "reasoning_quality", "efficiency", "error_handling",
+)  # fmt: skip
+"""What people score of a run besides its overall quality."""
+
+
+class Annotations(Table):
+    """One row per annotation landed: what one person said of one run. Scores are 1 to 5."""
+
+    trajectory_id = Column(pl.String, "the run meant: its run_id or source_id", nullable=False)
+    task_id = Column(pl.String, "the run's task, where given")
+    agent = Column(pl.String, "the run's agent, where given")
+    agent_version = Column(pl.String, "its version, where given")
+    model = Column(pl.String, "the run's model, where given")
+    annotator_id = Column(pl.String, "who says it", nullable=False)
+    overall_quality = Column(pl.UInt8, "overall quality, 1 to 5", nullable=False)
+    goal_understanding = Column(pl.UInt8, "did it understand the goal? 1 to 5; null: not judged")
+    tool_selection = Column(pl.UInt8, "did it choose the right tools? 1 to 5; null: not judged")
+    reasoning_quality = Column(pl.UInt8, "did it reason well? 1 to 5; null: not judged")
+    efficiency = Column(pl.UInt8, "did it go straight? 1 to 5; null: not judged")
+    error_handling = Column(pl.UInt8, "did it handle errors well? 1 to 5; null: not judged")
+    goal_understanding_note = Column(pl.String, "a note on it")
+    tool_selection_note = Column(pl.String, "a note on it")
+    reasoning_quality_note = Column(pl.String, "a note on it")
+    efficiency_note = Column(pl.String, "a note on it")
+    error_handling_note = Column(pl.String, "a note on it")
+    critical_steps = Column(
+        pl.List(pl.UInt32), "step_index of the steps that decided the run; null: not judged"
+    )
+    backtrack_steps = Column(
+        pl.List(pl.UInt32), "step_index of the steps that go back; empty: none; null: not judged"
+    )
+    annotation_time_seconds = Column(pl.Float64, "how long the annotator took, seconds")
+    labels = Column(pl.String, "JSON object: every --set key and unmapped fields")
+    content_key = Column(pl.UInt64, "key of all that is said", nullable=False)
+    source_path = Column(pl.String, "the file it came from", nullable=False)
+    source_line = Column(pl.UInt32, "the line in it, from 1")
+    landed_at = Column(UTC_MICROS, "when it landed", nullable=False)
+    position = Column(pl.UInt32, "its number in its landing, from 0", nullable=False)

@@ -1,7 +1,7 @@
 """SQL over a lake, read-only by construction.
 
-The views are `runs`, `steps`, `calls`, `tasks`, `refs`, `scores` and `rejects`; all exist in an
-empty lake too. DuckDB is handed the lake's files as Arrow datasets, may open no file itself, and
+The views are `runs`, `steps`, `calls`, `tasks`, `refs`, `scores`, `annotations` and `rejects`; all
+exist in an empty lake too. DuckDB is handed the lake's files as Arrow datasets, may open no file itself, and
 runs single SELECT statements only.
 """
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["VIEWS", "init_script", "opened", "query", "select", "session"]
 
-VIEWS = ("runs", "steps", "calls", "tasks", "refs", "scores", "rejects")
+VIEWS = ("runs", "steps", "calls", "tasks", "refs", "scores", "annotations", "rejects")
 
 # An empty temp_directory matters: DuckDB always allows reading and writing below it.
 _CONFINE = """

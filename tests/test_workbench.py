@@ -70,6 +70,7 @@ class TestViews:
         with closing(session(lake, DEFAULT)) as con:
             assert counts(con) == {
                 "runs": 2, "steps": 3, "calls": 1, "tasks": 0, "refs": 1, "scores": 2, "rejects": 1,
+                "annotations": 0,
             }  # fmt: skip
 
     def test_enums_compare_and_come_back_as_text(self, lake):
@@ -304,6 +305,7 @@ class TestInitScript:
             con.execute(script)  # a shell may start with it more than once
             assert counts(con) == {
                 "runs": 2, "steps": 4, "calls": 2, "tasks": 1, "refs": 1, "scores": 2, "rejects": 1,
+                "annotations": 0,
             }  # fmt: skip
             assert con.sql("SELECT prompt FROM tasks").fetchall() == [("new",)]
             assert con.sql("SELECT recall(['a'], ['a'])").fetchall() == [(1.0,)]

@@ -27,6 +27,8 @@ COMMANDS = {
     "gate": "Judge a candidate by the limits of a gate file.",
     "trend": "Show metrics over time, and what changed.",
     "report": "Write a report of a lake or of logs.",
+    "annotations": "Pick runs for people to annotate.",
+    "agreement": "Show how far annotators agree, and metrics with them.",
     "sql": "Ask a lake in SQL.",
     "show": "Show one run, step by step.",
     "diff": "Compare one run with its reference, call by call.",

@@ -33,6 +33,7 @@ COUNTS = (
     "calls",
     "errors",
     "tasks",
+    "annotations",
     "duplicates",
     "replaced",
 )
@@ -156,7 +157,7 @@ def _notes(report: LandReport, *, dry_run: bool) -> Iterator[str]:
     yield from report.configs
     if report.already and not report.batches:
         yield "all of it had landed before"
-    elif not (report.runs or report.tasks or report.configs):
+    elif not (report.runs or report.tasks or report.annotations or report.configs):
         yield "warning: 0 runs and 0 tasks landed"
 
 

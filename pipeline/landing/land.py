@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pipeline.errors import InputError, UnrecognisedError
 from pipeline.lake import Lake
 from pipeline.landing import formats
+from pipeline.landing.annotated import annotate
 from pipeline.landing.chunks import Recognised, cut
 from pipeline.landing.commit import Outcome, commit
 from pipeline.landing.configs import write_configs
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from pipeline.landing.annotated import Annotated
     from pipeline.landing.chunks import Chunk
 
 
@@ -42,6 +44,7 @@ class LandReport:
     calls: int = 0
     errors: int = 0
     tasks: int = 0
+    annotations: int = 0
     duplicates: int = 0
     replaced: int = 0
     rejects: Counter[str] = field(default_factory=Counter)
@@ -64,6 +67,16 @@ class LandReport:
         self.replaced += outcome.replaced
         self.rejects.update(outcome.rejects)
         self.unresolved.extend(outcome.unresolved)
+
+    def add_annotated(self, found: Annotated) -> None:
+        """Count one landing of annotations in."""
+        if found.already:
+            self.already += 1
+        else:
+            self.batches += 1
+        self.annotations += found.annotations
+        self.duplicates += found.duplicates
+        self.rejects.update(found.rejects)
 
 
 def recognise(source: Source, wanted: str) -> Recognised | None:
@@ -127,13 +140,16 @@ def land(  # noqa: PLR0913 - the command's options, one each
         if not report.recognised:
             raise UnrecognisedError(_nothing(report.unrecognised))
         target = None if dry_run else Lake.create(lake)
-        chunks = cut(report.recognised, options.text())
+        logs, said = _rooms(report.recognised)
+        chunks = cut(logs, options.text())
         for outcome in _outcomes(chunks, target, options, workers or os.cpu_count() or 1):
             report.add(outcome)
             if progress is not None:
                 progress(report)
         if target is not None:
             report.configs = write_configs(target, report.recognised)
+        for annotated in annotate(said, target, options):
+            report.add_annotated(annotated)
     if refused:
         raise UnrecognisedError(_nothing(refused))
     return report
@@ -153,6 +169,14 @@ def _recognise_all(
         if source.shown in named:
             refused.append(report.unrecognised[-1])
     return refused
+
+
+def _rooms(found: list[Recognised]) -> tuple[list[Recognised], list[Recognised]]:
+    """Part files of runs and tasks from those of annotations, which have a room of their own."""
+    rooms: dict[str, list[Recognised]] = {"runs": [], "annotations": []}
+    for file in found:
+        rooms[formats.get(file.format).lands].append(file)
+    return rooms["runs"], rooms["annotations"]
 
 
 def _nothing(reasons: list[str]) -> str:

@@ -11,13 +11,13 @@ RESAMPLES = 2000
 """How many times the bootstrap draws unless told."""
 
 
-def require_statistics(what: str) -> None:
-    """Refuse to go on without NumPy and SciPy.
+def require_statistics(what: str, *more: str) -> None:
+    """Refuse to go on without NumPy and SciPy, and `more` of the extra's packages.
 
     Raises:
         InputError: one of them is not installed; the sentence says how to install it.
     """
-    missing = [name for name in PACKAGES if find_spec(name) is None]
+    missing = [name for name in (*PACKAGES, *more) if find_spec(name) is None]
     if missing:
         raise InputError(
             f"{what} needs {' and '.join(missing)}, not installed here: "

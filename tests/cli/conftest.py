@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from pipeline.sample import sample
 from pipeline.scoring import score
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from click.testing import Result
@@ -39,12 +40,25 @@ def run() -> Callable[..., Result]:
 
 @pytest.fixture(scope="session")
 def made_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Land and score 48 made-up runs, once."""
+    """Land and score 48 made-up runs, once, a few of them annotated by two people."""
     folder = tmp_path_factory.mktemp("cli")
     sample(folder / "export", runs=48)
     land([folder / "export"], folder / "lake", workers=1)
+    (folder / "words.jsonl").write_text("".join(f"{json.dumps(word)}\n" for word in _words()))
+    land([folder / "words.jsonl"], folder / "lake")
     score(folder / "lake")
     return folder
+
+
+def _words() -> Iterator[dict[str, Any]]:
+    for number in range(6):
+        for who in range(2):
+            yield {
+                "trajectory_id": f"s0-{number:07}",
+                "annotator_id": f"a{who}",
+                "overall_quality": 1 + (2 * number + who) % 5,
+                "backtrack_steps": [number] if who else [],
+            }
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ def test_summary_is_one_row_and_files_are_named_on_stderr(run, logs):
     (row,) = told["rows"]
     assert told["kind"] == "land"
     assert list(row) == [
-        "batches", "already", "runs", "steps", "calls", "errors", "tasks", "duplicates",
+        "batches", "already", "runs", "steps", "calls", "errors", "tasks", "annotations", "duplicates",
         "replaced", "rejected",
     ]  # fmt: skip
     assert (row["batches"], row["runs"], row["tasks"], row["rejected"]) == (1, 30, 2000, 0)

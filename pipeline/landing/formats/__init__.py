@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pipeline.errors import UnknownNameError
 
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pipeline.landing.chunks import Place
-    from pipeline.landing.model import Damage, Run, Task
     from pipeline.landing.reader import Head, Piece, Source
 
 
@@ -26,8 +25,9 @@ class Format(NamedTuple):
     """Why this file is of the format (a short reason), or None when it is not."""
     pieces: Callable[[Source], Iterator[Piece]]
     """The file as records, in order, read with bounded memory."""
-    decode: Callable[[Piece, Any], Iterable[Run | Task | Damage]]
-    """One record to runs and tasks; raises `RejectError` for a record that cannot land."""
+    decode: Callable[[Piece, Any], Iterable[Any]]
+    """One record to what `lands` says: runs, tasks and damages, or annotations; raises
+    `RejectError` for a record that cannot land."""
     fills: str
     """What it can fill, for people."""
     lacks: str
@@ -42,6 +42,8 @@ class Format(NamedTuple):
     """Is a record many lines, of which `decode` refuses the damaged ones alone (`Damage`)?"""
     reread: Callable[[Source, Sequence[Place]], Iterator[bytes]] | None = None
     """How records are read again from their places, where they are not each one run of bytes."""
+    lands: Literal["runs", "annotations"] = "runs"
+    """Which room of the lake it fills: what agents did, or what people say of it."""
 
 
 _NAMES = (
@@ -53,6 +55,7 @@ _NAMES = (
     "phoenix",
     "span_attributes",
     "tasks",
+    "annotations",
     "pairs",
     "recorder",
     "taubench_v1",

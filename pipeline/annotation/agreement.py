@@ -1,0 +1,120 @@
+"""`trajtab agreement`: how far people agree, with each other and with the metrics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from pipeline.errors import NotJudgeableError, UnknownNameError
+from pipeline.landed import opened
+from pipeline.opinions.human import ITEMS, annotation_columns
+from pipeline.statistics.needs import require_statistics
+from pipeline.tables.result import Result
+from pipeline.tables.session import opened as scores_opened
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Sequence
+
+    from pipeline.annotation.words import Words
+    from pipeline.lake import Lake
+
+KIND = "agreement"
+
+
+def agreement(
+    lake: Lake | str | os.PathLike[str],
+    *,
+    metrics: Sequence[str] | None = None,
+    items: Sequence[str] = ITEMS[:1],
+    where: str | None = None,
+    policy: str | None = None,
+) -> Result:
+    """Return how far annotators agree with each other, and the metrics and detector with them.
+
+    The rows are Krippendorff's alpha per item: `overall_quality`, each dimension, and the steps
+    marked. The tables: `pairs` (kappa of each two annotators), `correlations` (Spearman's rho of
+    each metric with the human scores, with intervals), `detector` (precision and recall of
+    backtracks against `backtrack_steps`, under the policy) and `sweep` (the same for other windows
+    and similarities). The fact `recommended` is the setting with the highest F1, or None. Whatever
+    is undefined is null, with a note.
+
+    Args:
+        lake: a lake or its folder.
+        metrics: the metrics to correlate; None is the headline set, ["all"] every one.
+        items: the human scores to correlate with; default: overall_quality.
+        where: only the runs this SQL over score columns is true for.
+        policy: the policy's file or preset; None is the lake's own.
+
+    Raises:
+        NotJudgeableError: no annotation has landed, or none is of the runs asked for.
+        UnknownNameError: a metric or item nobody knows.
+        InputError: the extra `stats` is not installed, or DuckDB refuses `where`.
+    """
+    require_statistics("agreement", "krippendorff")
+    from pipeline.annotation import correlation, detector, raters  # noqa: PLC0415 - need the extra
+    from pipeline.annotation.words import words  # noqa: PLC0415 - same
+
+    lake = opened(lake)
+    chosen = known_items(items)
+    with scores_opened(lake, policy, where) as session:
+        said = words(lake, session.policy)
+        if where is not None:
+            said = _narrowed(said, session.con.sql("SELECT run_key FROM scores").pl(), where)
+        human = annotation_columns(lake)
+        human = human.join(said.annotations, on="run_key", how="semi")
+        correlated = correlation.correlations(session, human, session.metrics(metrics), chosen)
+        told = detector.truth(said)
+        sweep = detector.detected(lake, session.policy, told, detector.settings(session.policy))
+        best = detector.recommended(sweep)
+        alphas = raters.alphas(said)
+        notes = [
+            *session.notes,
+            *_notes(said, alphas),
+            f"intervals: {correlation.METHOD}",
+            *detector.notes(told, sweep, best),
+        ]
+    tables = {
+        "pairs": raters.pairs(said),
+        "correlations": correlated,
+        "detector": sweep.head(1),
+        "sweep": sweep,
+    }
+    facts = {"recommended": None if best is None else best._asdict()}
+    return Result(KIND, alphas, notes, tables, facts)
+
+
+def known_items(items: Sequence[str]) -> list[str]:
+    """Return the human scores named, each once; "all" is every one.
+
+    Raises:
+        UnknownNameError: nobody scores that.
+    """
+    for item in items:
+        if item not in (*ITEMS, "all"):
+            raise UnknownNameError.among("item", item, [*ITEMS, "all"])
+    return list(ITEMS) if "all" in items else list(dict.fromkeys(items))
+
+
+def _narrowed(said: Words, kept: pl.DataFrame, where: str) -> Words:
+    found = said.only(kept["run_key"])
+    if found.annotations.is_empty():
+        raise NotJudgeableError(f"--where {where!r}: no scored run it is true for is annotated")
+    return found
+
+
+def _notes(said: Words, alphas: pl.DataFrame) -> Iterator[str]:
+    runs = said.annotations["unit"].n_unique()
+    yield f"{said.annotations.height} annotations of {runs} runs by {len(said.annotators)} annotators"
+    if said.without_run:
+        yield (
+            f"warning: {said.without_run} annotations mean no run of the lake, or several: they "
+            "count between annotators only; `trajtab check` lists them"
+        )
+    alone = alphas.filter(pl.col("n_units") == 0)["item"].to_list()
+    if alone:
+        yield f"alpha is undefined where no unit has two annotators: {', '.join(alone)}"
+    same = alphas.filter((pl.col("n_units") > 0) & pl.col("alpha_nominal").is_null())["item"]
+    if len(same):
+        yield f"alpha is undefined where all judgments are the same: {', '.join(same.to_list())}"

@@ -1,0 +1,81 @@
+"""Any Python value as JSON, at once and always: what an agent handles changes under its hands.
+
+A recorder must never be what breaks a run. What JSON has no word for is spelled as near as can be:
+NaN and infinity as null, an object as its fields or its `repr` without the address.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import msgspec
+
+DEEPEST = 60
+"""Values nested deeper than this are spelled as text from there on."""
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
+def _nearest(value: Any) -> Any:
+    """Return something that JSON can say in place of an object of no JSON type."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Collection) and not hasattr(value, "tolist"):
+        return list(value)
+    for method in ("model_dump", "tolist"):  # pydantic's models; arrays and their numbers
+        if callable(getattr(type(value), method, None)):
+            return getattr(value, method)()
+    return text_of_object(value)
+
+
+_encode = msgspec.json.Encoder(enc_hook=_nearest).encode
+
+
+def spelled(value: Any) -> bytes:
+    r"""Return `value` as JSON.
+
+    >>> spelled({"n": 1, "at": (1.5, float("nan"))})
+    b'{"n":1,"at":[1.5,null]}'
+    >>> spelled({("a", 1): "\ud800"})
+    b'{"(\'a\', 1)":"?"}'
+    """
+    try:
+        return _encode(value)
+    except Exception:  # noqa: BLE001 - whatever the value's own methods raise
+        return _encode(_plain(value, DEEPEST))
+
+
+def text_of_object(value: Any) -> str:
+    """Return the `repr` of an object without what differs from one process to the next."""
+    try:
+        return _whole(_ADDRESS.sub("", repr(value)))
+    except Exception:  # noqa: BLE001 - a repr may do anything
+        return f"<{type(value).__name__}>"
+
+
+def _whole(text: str) -> str:
+    """Replace lone surrogates, which UTF-8 cannot hold."""
+    return text.encode(errors="replace").decode()
+
+
+def _plain(value: Any, left: int) -> Any:
+    """Return the value in JSON's own types, part by part."""
+    if isinstance(value, str):
+        return _whole(value)
+    if value is None or isinstance(value, int | float):
+        return value
+    if left and isinstance(value, Mapping):
+        return {
+            _whole(key) if isinstance(key, str) else text_of_object(key): _plain(item, left - 1)
+            for key, item in value.items()
+        }
+    if left and isinstance(value, list | tuple | set | frozenset):
+        return [_plain(item, left - 1) for item in value]
+    try:
+        return msgspec.Raw(_encode(value)) if left else text_of_object(value)
+    except Exception:  # noqa: BLE001 - same as above
+        return text_of_object(value)

@@ -1,0 +1,132 @@
+"""How a run begins and ends, and what is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import warnings
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pipeline.errors import InputError, RecordError
+from pipeline.record import Recorder, RecordWarning
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def fails() -> None:
+    raise ValueError("boom")
+
+
+def lines(file: Path) -> list[dict]:
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def test_an_exception_is_recorded_and_goes_on(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="boom"), Recorder(tmp_path / "r.jsonl"):
+        fails()
+    (line,) = lines(tmp_path / "r.jsonl")
+    assert (line["status"], line["completed"]) == ("error", False)
+    assert line["labels"] == {"exception": "ValueError: boom"}
+    assert line["steps"] == []
+
+
+@pytest.mark.parametrize("cut", [KeyboardInterrupt, SystemExit, asyncio.CancelledError])
+def test_a_run_that_is_cut_off_is_incomplete(tmp_path: Path, cut: type[BaseException]) -> None:
+    with pytest.raises(cut), Recorder(tmp_path / "r.jsonl"):
+        raise cut
+    assert lines(tmp_path / "r.jsonl")[0]["status"] == "incomplete"
+
+
+def test_without_a_final_nothing_is_said_of_completion(tmp_path: Path) -> None:
+    with Recorder(tmp_path / "r.jsonl") as run:
+        run.llm_call("Hm.")
+    (line,) = lines(tmp_path / "r.jsonl")
+    assert "completed" not in line
+    assert "final_output" not in line
+    assert [step["kind"] for step in line["steps"]] == ["llm_call"]
+
+
+def test_the_system_prompt_is_hashed_once_and_not_kept(tmp_path: Path) -> None:
+    with Recorder(tmp_path / "r.jsonl") as run:
+        run.message("system", "Be brief.")
+        run.message("system", "Be long.")
+    assert run.record["prompt_hash"] == "dcc6603fbb443011"
+
+
+def test_what_is_given_may_change_afterwards(tmp_path: Path) -> None:
+    args, output = {"q": ["x"]}, {"hits": [1]}
+    with Recorder(tmp_path / "r.jsonl") as run:
+        run.tool_call("search", args, output)
+        args["q"].append("y")
+        output.clear()
+    (step,) = run.record["steps"]
+    assert (step["tool_args"], step["output"]) == ({"q": ["x"]}, {"hits": [1]})
+
+
+def test_a_run_begins_in_a_with_statement_and_once(tmp_path: Path) -> None:
+    run = Recorder(tmp_path / "r.jsonl", run_id="r1")
+    with pytest.raises(InputError, match="has not begun"):
+        run.llm_call("Hm.")
+    with run:
+        pass
+    with pytest.raises(InputError, match="'r1' has begun already"), run:
+        pass
+    with pytest.raises(InputError, match="has ended"):
+        run.tool_call("search")
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        ({"input_tokens": "many"}, "input_tokens is 'many'; a whole number was expected"),
+        ({"cost_usd": []}, r"cost_usd is \[\]; a number was expected"),
+        ({"duration_ms": "long"}, "duration_ms is 'long'; a number was expected"),
+    ],
+)
+def test_a_number_that_is_none_is_refused(tmp_path: Path, told: dict, message: str) -> None:
+    with Recorder(tmp_path / "r.jsonl") as run, pytest.raises(InputError, match=message):
+        run.llm_call("Hm.", **told)
+
+
+def test_a_file_that_cannot_be_written_is_told_before_the_run(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(RecordError, match="cannot record here"), Recorder(tmp_path / "file" / "r"):
+        pytest.fail("the run began")
+
+
+def test_a_line_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "r.jsonl").mkdir()
+    with pytest.raises(RecordError, match="Is a directory"), Recorder(tmp_path / "r.jsonl"):
+        pass
+
+
+def test_the_agents_exception_comes_first(tmp_path: Path) -> None:
+    (tmp_path / "r.jsonl").mkdir()
+    with (
+        pytest.warns(RecordWarning, match="run 'r1' is lost"),
+        pytest.raises(ValueError, match="boom"),
+        Recorder(tmp_path / "r.jsonl", run_id="r1"),
+    ):
+        fails()
+
+
+def test_a_clean_run_leaves_nothing_but_its_line(tmp_path: Path) -> None:
+    with warnings.catch_warnings(), Recorder(tmp_path / "r.jsonl"):
+        assert len(list((tmp_path / ".r.jsonl.open").glob("*.json"))) == 1
+    assert list((tmp_path / ".r.jsonl.open").glob("*.json")) == []
+
+
+def test_recording_loads_no_engine() -> None:
+    program = (
+        "import pipeline.record, sys; "
+        "print({'polars', 'duckdb', 'pyarrow', 'numpy', 'openai', 'anthropic'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == "set()"

@@ -1,0 +1,109 @@
+"""Whatever an agent hands over is recorded, and what is recorded lands."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import decimal
+import enum
+import json
+from collections import OrderedDict, deque
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+from unittest.mock import MagicMock
+from uuid import UUID
+
+import numpy as np
+import pytest
+
+from pipeline.lake import Lake
+from pipeline.landing.land import land
+from pipeline.record import Recorder
+from pipeline.record.spelling import spelled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+    y: float
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+class Model:
+    def model_dump(self) -> dict[str, int]:
+        return {"a": 1}
+
+
+class Name(str):
+    __slots__ = ()
+
+
+class Broken:
+    def __repr__(self) -> str:
+        raise RuntimeError("no repr")
+
+
+class Plain:
+    pass
+
+
+def circle() -> list[Any]:
+    found: list[Any] = []
+    found.append(found)
+    return found
+
+
+def deep() -> list[Any]:
+    found: list[Any] = []
+    for _ in range(5000):
+        found = [found]
+    return found
+
+
+VALUES = [
+    (1, 1), (1.5, 1.5), (None, None), ("é", "é"), (2**70, 2**70), (float("nan"), None),
+    (float("-inf"), None), ((1, 2), [1, 2]), ({1}, [1]), (deque([1]), [1]), (range(3), [0, 1, 2]),
+    ({1: "a"}, {"1": "a"}), ({(1, 2): "a"}, {"(1, 2)": "a"}), (OrderedDict(a=1), {"a": 1}),
+    (MappingProxyType({"a": 1}), {"a": 1}), (Point(1, 2.5), {"x": 1, "y": 2.5}),
+    (Colour.RED, "red"), (Model(), {"a": 1}), (Name("n"), "n"), (np.float64(0.5), 0.5),
+    (np.array([[1, 2]]), [[1, 2]]), (decimal.Decimal("1.10"), "1.10"), (b"ab", "YWI="),
+    (UUID(int=1), "00000000-0000-0000-0000-000000000001"), (Path("/x"), "PosixPath('/x')"),
+    (dt.date(2026, 5, 4), "2026-05-04"), ("a\ud800", "a?"), ({"\ud800": "\udfff"}, {"?": "?"}),
+    (Broken(), "<Broken>"), (KeyError("x"), "KeyError('x')"), ({"a": [Plain.__name__]}, {"a": ["Plain"]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "right"), VALUES, ids=lambda value: type(value).__name__)
+def test_values(value: Any, right: Any) -> None:
+    assert json.loads(spelled(value)) == right
+
+
+def test_an_object_is_spelled_alike_in_every_process() -> None:
+    assert json.loads(spelled(Plain())) == f"<{Plain.__module__}.Plain object>"
+
+
+def odd() -> Iterator[Any]:
+    yield from (value for value, _ in VALUES)
+    yield from (circle(), deep(), MagicMock(), Plain(), lambda: None, open)
+
+
+def test_all_of_it_lands(tmp_path: Path) -> None:
+    count = 0
+    with Recorder(tmp_path / "r.jsonl") as run:
+        for value in odd():
+            run.tool_call("f", {"value": value}, value)
+            run.tool_call("f", value, error=value)
+            run.llm_call(value, labels={"value": value})
+            count += 3
+        run.outcome(final_state=deep(), labels={"odd": circle()})
+    report = land([tmp_path / "r.jsonl"], tmp_path / "lake", workers=1)
+    assert (report.runs, report.steps, report.rejects.total()) == (1, count, 0)
+    (batch,) = Lake.open(tmp_path / "lake").batches()
+    assert batch.rows("steps") == count

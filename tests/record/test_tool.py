@@ -1,0 +1,166 @@
+"""Decorated tools: named arguments, time, value, and the exception that goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pipeline.record import Recorder, RecordWarning
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def steps(run: Recorder) -> list[dict[str, Any]]:
+    return run.record["steps"]
+
+
+@pytest.fixture
+def sink(tmp_path: Path) -> Path:
+    return tmp_path / "r.jsonl"
+
+
+def search(q: str, /, limit: int = 10, *more: int, deep: bool = False, **rest: Any) -> list[Any]:
+    """Search."""
+    return [q, limit, *more, deep, rest]
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "recorded"),
+    [
+        (("x",), {}, {"q": "x"}),
+        (("x", 5), {"deep": True}, {"q": "x", "limit": 5, "deep": True}),
+        (("x", 5, 6, 7), {"lang": "de"}, {"q": "x", "limit": 5, "more": [6, 7], "lang": "de"}),
+    ],
+)
+def test_arguments_are_named_as_the_function_names_them(
+    sink: Path, args: tuple[Any, ...], kwargs: dict[str, Any], recorded: dict[str, Any]
+) -> None:
+    with Recorder(sink) as run:
+        found = run.tool(search)(*args, **kwargs)
+    assert found == search(*args, **kwargs)
+    (step,) = steps(run)
+    assert (step["tool_name"], step["tool_args"]) == ("search", recorded)
+    assert step["output"] == found
+    assert step["is_error"] is False
+    assert step["duration_ms"] >= 0
+
+
+def test_it_is_still_the_function(sink: Path) -> None:
+    with Recorder(sink) as run:
+        assert run.tool(search).__doc__ == "Search."
+        assert inspect.signature(run.tool(search)) == inspect.signature(search)
+
+        @run.tool(name="look_up")
+        async def later() -> None: ...
+
+        assert inspect.iscoroutinefunction(later)
+        asyncio.run(later())
+    assert steps(run)[0]["tool_name"] == "look_up"
+
+
+def test_an_exception_is_recorded_and_raised(sink: Path) -> None:
+    with Recorder(sink) as run:
+
+        @run.tool
+        def book(seat: str) -> None:
+            raise KeyError(seat)
+
+        with pytest.raises(KeyError, match="7A"):
+            book("7A")
+        with pytest.raises(TypeError):
+            book()  # type: ignore[call-arg]
+    first, second = steps(run)
+    assert (first["is_error"], first["error"]) == (True, "KeyError: '7A'")
+    assert first["tool_args"] == {"seat": "7A"}
+    assert second["error"].startswith("TypeError: ")
+    assert "status" not in run.record  # ok: the agent lived on
+
+
+def test_a_cancelled_tool_failed(sink: Path) -> None:
+    async def main() -> None:
+        async with Recorder(sink, run_id="r") as run:
+            runs.append(run)
+
+            @run.tool
+            async def wait() -> None:
+                await asyncio.sleep(60)
+
+            task = asyncio.ensure_future(wait())
+            await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    runs: list[Recorder] = []
+    asyncio.run(main())
+    (step,) = steps(runs[0])
+    assert (step["is_error"], step["error"]) == (True, "CancelledError")
+
+
+def test_what_has_no_signature_or_name_is_recorded_all_the_same(sink: Path) -> None:
+    class Tool:
+        async def __call__(self, n: int) -> int:
+            return n + 1
+
+    with Recorder(sink) as run:
+        assert run.tool(functools.partial(max, 3), name="max")(4) == 4
+        assert run.tool(dict)(a=1) == {"a": 1}
+        assert asyncio.run(run.tool(Tool())(1)) == 2
+    told = [(step["tool_name"], step["tool_args"]) for step in steps(run)]
+    assert told == [("max", {"args": [4]}), ("dict", {"a": 1}), ("Tool", {"n": 1})]
+
+
+def test_arguments_are_those_before_the_call(sink: Path) -> None:
+    def empty(items: list[int]) -> None:
+        items.clear()
+
+    with Recorder(sink) as run:
+        run.tool(empty)(given := [1])
+    assert given == []
+    assert steps(run)[0]["tool_args"] == {"items": [1]}
+
+
+def test_calls_are_in_the_order_they_began_and_flagged(sink: Path) -> None:
+    with Recorder(sink) as run:
+
+        @run.tool
+        def inner(n: int) -> int:
+            return n
+
+        @run.tool
+        def outer() -> int:
+            return inner(1) + inner(1)
+
+        outer()
+    told = [(step["tool_name"], step["reported_backtrack"]) for step in steps(run)]
+    assert told == [("outer", False), ("inner", False), ("inner", True)]
+
+
+def test_after_the_run_a_tool_works_on_unrecorded(sink: Path) -> None:
+    with Recorder(sink, run_id="r") as run:
+        tool = run.tool(search)
+    with pytest.warns(RecordWarning, match="run 'r' has ended: a call of 'search'"):
+        assert tool("x") == search("x")
+    assert steps(run) == []
+
+
+def test_a_tool_at_work_when_the_run_ends_is_told_of(sink: Path) -> None:
+    async def main() -> None:
+        ended = asyncio.Event()
+        async with Recorder(sink, run_id="r") as run:
+            runs.append(run)
+            task = asyncio.ensure_future(run.tool(ended.wait, name="wait")())
+            await asyncio.sleep(0)
+        ended.set()
+        with pytest.warns(RecordWarning, match="has ended"):
+            await task
+
+    runs: list[Recorder] = []
+    asyncio.run(main())
+    (step,) = steps(runs[0])
+    assert step["labels"] == {"unanswered": True}
