@@ -149,8 +149,9 @@ def _decided(
     """Decide what of `staged` is new to the lake as it is."""
     folders = lake.annotations()
     holding = [folder for folder in folders if folder.rows("annotations")]
+    columns = [*WHO, "content_key"]
     known = [
-        pl.read_parquet(folder.file("annotations"), columns=[*WHO, "content_key"], glob=False)
+        pl.read_parquet(folder.file("annotations", columns), columns=columns, glob=False)
         for folder in holding
     ]
     news = _news(pl.concat(known) if known else None, staged.rows)

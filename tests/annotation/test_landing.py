@@ -75,7 +75,7 @@ def test_everything_a_record_says_lands(tmp_path: Path, lake: Path) -> None:
     assert (report.annotations, report.batches, report.runs) == (1, 1, 0)
     assert report.recognised[0].format == "annotations"
     (folder,) = Lake.open(lake).annotations()
-    assert folder.path.parent.name == "annotations"
+    assert folder.relative == f"annotations/{folder.name}"
     assert folder.name.startswith("a-")
     row = pl.read_parquet(folder.file("annotations")).to_dicts()[0]
     assert {name: row[name] for name in row if row[name] is not None and name not in _OWN} == {
