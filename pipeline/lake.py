@@ -5,6 +5,8 @@ LAKE/lake.json            format version, default policy
 LAKE/batches/b-HEX/       runs, steps, rejects; named by what they were made from
 LAKE/tasks/t-HEX/         tasks, references, tools
 LAKE/scores/p-HEX/s-HEX/  scores, call_scores
+LAKE/judge_requests/q-HEX/ requests: what a judge was asked about
+LAKE/judgments/j-HEX/     judgments: what it answered
 LAKE/.tmp/                work in progress, never read
 ```
 A folder without `manifest.json` does not exist for a reader. Nothing is ever changed in place.
@@ -150,6 +152,10 @@ class Lake:
     def scores(self, policy: str) -> list[Folder]:
         """Return the score batches under the policy of that hash, by name."""
         return _committed(self.path / "scores" / f"p-{policy}")
+
+    def folders(self, kind: str) -> list[Folder]:
+        """Return the committed folders of another kind (`judgments`), by name."""
+        return _committed(self.path / kind)
 
     def has(self, relative: str) -> bool:
         """Tell whether a folder is committed."""
