@@ -10,7 +10,8 @@ from pyarrow import fs
 
 from pipeline.current import scores_schema
 from pipeline.lake import Lake
-from pipeline.schema import CallScores, References, Rejects, Runs, Steps, Tasks
+from pipeline.opinions import judged
+from pipeline.schema import CallScores, Judgments, References, Rejects, Runs, Steps, Tasks
 
 if TYPE_CHECKING:
     import os
@@ -49,6 +50,10 @@ def sources(lake: Lake, state: Current, policy: Policy) -> list[Landed]:
         Landed("landed_scores", scores_schema(policy), _files(state.scores, "scores")),
         Landed("landed_call_scores", CallScores.polars(), _files(state.scores, "call_scores")),
         Landed("landed_rejects", Rejects.polars(), _files(batches, "rejects")),
+        Landed(
+            "landed_judgments", Judgments.polars(), _files(judged.folders(lake), "judgments"),
+            counted=True,
+        ),
     ]
 
 
