@@ -51,7 +51,9 @@ def sources(lake: Lake, state: Current, policy: Policy) -> list[Landed]:
         Landed("landed_call_scores", CallScores.polars(), _files(state.scores, "call_scores")),
         Landed("landed_rejects", Rejects.polars(), _files(batches, "rejects")),
         Landed(
-            "landed_judgments", Judgments.polars(), _files(judged.folders(lake), "judgments"),
+            "landed_judgments",
+            Judgments.polars(),
+            _files(judged.folders(lake), "judgments"),
             counted=True,
         ),
     ]

@@ -180,7 +180,9 @@ def _notes(found: _Read, unknown: list[str]) -> list[str]:
         notes.append(f"{count} lines left out, {LINE_FAULTS[fault]}: {', '.join(places)}")
     if unknown:
         named = ", ".join(map(repr, unknown[:FEW]))
-        notes.append(f"{len(unknown)} responses left out, {LINE_FAULTS['unknown_request']}: {named}")
+        notes.append(
+            f"{len(unknown)} responses left out, {LINE_FAULTS['unknown_request']}: {named}"
+        )
     if found.repeated:
         notes.append(f"{found.repeated} requests answered more than once: the last answer counts")
     return notes

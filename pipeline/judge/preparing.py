@@ -41,18 +41,31 @@ MAX_CHARS = 24_000
 """Characters of one part that a judge sees."""
 
 
+class Form(NamedTuple):
+    """The form of all requests."""
+
+    provider: Provider = "openai"
+    """Whose batch-file format."""
+    model: str | None = None
+    """Who is asked; None is the provider's in `requests.MODELS`."""
+    max_chars: int = MAX_CHARS
+    """Characters of one part of a log that the judge sees."""
+    max_output: int = MAX_OUTPUT
+    """Tokens of an answer at most."""
+    body: Mapping[str, Any] = {}
+    """Further fields of the request's body; None takes one away."""
+
+
 class Asking(NamedTuple):
     """How the requests are made: what is the same for all of them."""
 
     rubric: Rubric
-    provider: Provider
+    form: Form
     model: str
     prompt_hash: str
-    max_output: int
     orders: Sequence[bool]
     """Swapped or not: one or both."""
     repeats: int
-    extra: Mapping[str, Any]
 
 
 def prepare(
@@ -60,16 +73,12 @@ def prepare(
     rubric: str | os.PathLike[str] | Rubric,
     out: str | os.PathLike[str],
     *,
-    provider: Provider = "openai",
-    model: str | None = None,
+    where: str | None = None,
     sample: int | None = None,
     seed: int = 0,
-    where: str | None = None,
     repeats: int = 1,
     swap: bool = False,
-    max_chars: int = MAX_CHARS,
-    max_output: int = MAX_OUTPUT,
-    extra: Mapping[str, Any] | None = None,
+    form: Form | None = None,
 ) -> Result:
     """Write requests for a model judge as a batch file: one line per request.
 
@@ -82,16 +91,12 @@ def prepare(
         lake: the lake, or its path.
         rubric: a rubric, its file, or `preset:NAME`.
         out: the file to write.
-        provider: "openai" or "anthropic": whose batch-file format.
-        model: who is asked; None is the provider's in `requests.MODELS`.
+        where: SQL over the columns of runs, which may ask the other views in a subquery.
         sample: ask about so many runs or steps, drawn without replacement; None is all.
         seed: of the sample.
-        where: SQL over the columns of runs, which may ask the other views in a subquery.
         repeats: ask each question so many times.
         swap: ask in both orders of the rubric's pair.
-        max_chars: characters of one part that the judge sees.
-        max_output: tokens of an answer at most.
-        extra: further fields of the request's body; None takes one away.
+        form: whose batch-file format, who is asked, and how much may be read and written.
 
     Returns:
         One row: what was asked about, requests, and the tokens they are estimated to take.
@@ -103,23 +108,17 @@ def prepare(
         UnknownNameError, SourceNotFoundError: no such rubric.
     """
     rubric = rubric if isinstance(rubric, Rubric) else load(rubric)
-    _refuse(rubric, swap=swap, sample=sample, repeats=repeats, chars=max_chars, output=max_output)
-    asking = Asking(
-        rubric,
-        provider,
-        model or MODELS[provider],
-        prompt_hash(rubric),
-        max_output,
-        (False, True) if swap else (False,),
-        repeats,
-        extra or {},
-    )
+    form = form or Form()
+    _refuse(rubric, form, swap=swap, sample=sample, repeats=repeats)
+    model = form.model or MODELS[form.provider]
+    orders = (False, True) if swap else (False,)
+    asking = Asking(rubric, form, model, prompt_hash(rubric), orders, repeats)
     lake = opened(lake)
     with closing(session(lake, policy_of(lake))) as con:
         units = units_of(con, rubric, where)
         chosen = sampled(units, sample, seed)
         texts = (
-            parts_of(*part, rubric.shows, max_chars)
+            parts_of(*part, rubric.shows, form.max_chars)
             for part in in_parts(con, chosen)
         )  # fmt: skip
         with _replacing(Path(out)) as file:
@@ -135,7 +134,7 @@ def prepare(
         "n_asked": counts.asked,
         "n_contents": counts.contents,
         "tokens_in": counts.tokens_in,
-        "tokens_out_max": counts.requests * max_output,
+        "tokens_out_max": counts.requests * form.max_output,
         "rubric": rubric.name,
         "rubric_hash": rubric.hash,
         "prompt_hash": asking.prompt_hash,
@@ -188,9 +187,8 @@ def _write(file: IO[bytes], parts: Mapping[str, Any], hashed: str, asking: Askin
         tokens += tokens_in(prompt) * asking.repeats
         for repeat in range(asking.repeats):
             custom = custom_id(hashed, repeat, swapped=swapped)
-            told = request(
-                asking.provider, custom, prompt, asking.model, asking.max_output, asking.extra
-            )
+            form = asking.form
+            told = request(form.provider, custom, prompt, asking.model, form.max_output, form.body)
             file.write(line_of(told))
     return tokens
 
@@ -199,7 +197,11 @@ def _asked(units: pl.DataFrame, asking: Asking) -> pl.DataFrame:
     """Return one row per request and unit it stands for."""
     ways = pl.DataFrame(
         [
-            {"repeat": repeat, "swapped": swapped, "end": custom_id("", repeat, swapped=swapped)[2:]}
+            {
+                "repeat": repeat,
+                "swapped": swapped,
+                "end": custom_id("", repeat, swapped=swapped)[2:],
+            }
             for swapped in asking.orders
             for repeat in range(asking.repeats)
         ]
@@ -215,10 +217,10 @@ def _units_schema() -> dict[str, Any]:
 
 def _facts(asking: Asking, counts: _Counts) -> dict[str, Any]:
     return {
-        "provider": asking.provider,
+        "provider": asking.form.provider,
         "model": asking.model,
         "prompt_hash": asking.prompt_hash,
-        "max_output": asking.max_output,
+        "max_output": asking.form.max_output,
         "requests": counts.requests,
         "tokens_in": counts.tokens_in,
     }
@@ -242,8 +244,9 @@ def _nothing(rubric: Rubric, n_units: int, n_chosen: int) -> str:
     return f"nothing to judge: rubric {rubric.name} needs {needs}; none of {n_chosen} has them"
 
 
-def _refuse(rubric: Rubric, *, swap: bool, **numbers: int | None) -> None:
-    for name, number in numbers.items():
+def _refuse(rubric: Rubric, form: Form, *, swap: bool, **numbers: int | None) -> None:
+    ours = {"max_chars": form.max_chars, "max_output": form.max_output}
+    for name, number in {**numbers, **ours}.items():
         if number is not None and number < 1:
             raise InputError(f"{name} {number}: at least 1 is needed")
     if swap and not rubric.pair:
@@ -258,8 +261,10 @@ class _replacing:  # noqa: N801 - used as a function
 
     def __enter__(self) -> IO[bytes]:
         if not self.path.parent.is_dir() or self.path.is_dir():
-            raise InputError(f"{self.path}: cannot write there; name a file in a folder that exists")
-        self.file = tempfile.NamedTemporaryFile(  # noqa: SIM115 - closed on exit
+            raise InputError(
+                f"{self.path}: cannot write there; name a file in a folder that exists"
+            )
+        self.file = tempfile.NamedTemporaryFile(
             dir=self.path.parent, prefix=f".{self.path.name}.", delete=False
         )
         return self.file

@@ -26,9 +26,7 @@ class Requests(Table):
     """One row per request and run or step it answers for."""
 
     custom_id = Column(pl.String, "the request", nullable=False)
-    content_hash = Column(
-        pl.String, "hash of rubric, prompt, model and text shown", nullable=False
-    )
+    content_hash = Column(pl.String, "hash of rubric, prompt, model and text shown", nullable=False)
     repeat = Column(pl.UInt32, "which repeat of the question, from 0", nullable=False)
     swapped = Column(pl.Boolean, "was the order of the pair turned round?", nullable=False)
     run_key = Column(pl.UInt64, "the run", nullable=False)
