@@ -128,6 +128,8 @@ def _anthropic(custom: str, result: dict[str, Any]) -> Response:
         custom, None, None, _text(message.get("model")),
         _count(usage.get("input_tokens")), _count(usage.get("output_tokens")),
     )  # fmt: skip
+    if not message:
+        return known._replace(null_reason="malformed_response")
     stop = message.get("stop_reason")
     if stop == "refusal":
         return known._replace(null_reason="refused")

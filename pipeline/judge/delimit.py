@@ -26,9 +26,7 @@ def mark_for(texts: Iterable[str]) -> str:
     True
     """
     whole = "\0".join(texts)
-    # A log may hold half of a surrogate pair, which UTF-8 has no bytes for.
-    told = whole.encode("utf-8", "surrogatepass")
-    below = whole.lower()
+    told, below = whole.encode(), whole.lower()
     number = 0
     while True:
         mark = sha256(b"%d\0" % number + told).hexdigest()[:MARK_LENGTH]

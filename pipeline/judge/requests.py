@@ -89,11 +89,8 @@ def request(
 
 
 def line_of(told: Mapping[str, Any]) -> bytes:
-    """Return a request as one line; half of a surrogate pair, which UTF-8 lacks, as `�`."""
-    try:
-        return msgspec.json.encode(told) + b"\n"
-    except UnicodeEncodeError:
-        return msgspec.json.encode(_whole(told)) + b"\n"
+    """Return a request as one line."""
+    return msgspec.json.encode(told) + b"\n"
 
 
 def tokens_in(prompt: Prompt) -> int:
@@ -103,7 +100,7 @@ def tokens_in(prompt: Prompt) -> int:
     >>> tokens_in(Prompt("12345678", "1234"))
     19
     """
-    size = sum(len(text.encode("utf-8", "replace")) for text in prompt)
+    size = sum(len(text.encode()) for text in prompt)
     return -(-size // BYTES_A_TOKEN) + FRAME
 
 
@@ -111,10 +108,3 @@ def _with(body: dict[str, Any], extra: Mapping[str, Any] | None) -> dict[str, An
     merged = {**body, **(extra or {})}
     return {key: value for key, value in merged.items() if value is not None}
 
-
-def _whole(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    if isinstance(value, dict):
-        return {key: _whole(item) for key, item in value.items()}
-    return [_whole(item) for item in value] if isinstance(value, list) else value

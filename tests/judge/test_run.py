@@ -51,7 +51,12 @@ def test_no_more_are_under_way_than_asked_for(tmp_path):
     server = Server()
     server.delay = 0.03
     with serving(server):
-        ask(server, batch(tmp_path / "r.jsonl", 24), tmp_path / "out.jsonl", QUICK._replace(concurrency=3))
+        ask(
+            server,
+            batch(tmp_path / "r.jsonl", 24),
+            tmp_path / "out.jsonl",
+            QUICK._replace(concurrency=3),
+        )
     assert server.most_under_way == 3
     assert server.answered.total() == 24
 
