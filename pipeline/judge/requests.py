@@ -107,4 +107,3 @@ def tokens_in(prompt: Prompt) -> int:
 def _with(body: dict[str, Any], extra: Mapping[str, Any] | None) -> dict[str, Any]:
     merged = {**body, **(extra or {})}
     return {key: value for key, value in merged.items() if value is not None}
-

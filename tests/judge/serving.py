@@ -68,7 +68,7 @@ class Server:
 
 def faulty(share: float, seed: int = 0) -> Callable[[dict[str, Any], int], Reply]:
     """Return a script in which a share of all attempts meets a 429, a 500 or a timeout."""
-    chance, lock = Random(seed), threading.Lock()
+    chance, lock = Random(seed), threading.Lock()  # noqa: S311 - faults, no secrets
 
     def script(_body: dict[str, Any], _attempt: int) -> Reply:
         with lock:
@@ -89,7 +89,7 @@ def serving(server: Server) -> Iterator[Server]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def do_POST(self) -> None:  # noqa: N802 - the name is http.server's
+        def do_POST(self) -> None:
             data = self.rfile.read(int(self.headers["Content-Length"]))
             found = server.reply(json.loads(data), dict(self.headers))
             if found is None:

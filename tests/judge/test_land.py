@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from contextlib import closing
 
 import duckdb
@@ -18,6 +19,7 @@ from pipeline import judge
 from pipeline.errors import InputError, SourceNotFoundError
 from pipeline.judge import Form
 from pipeline.judge.rubric import parse
+from pipeline.lake import Lake
 from pipeline.opinions import opinions
 from pipeline.opinions.judged import judged_columns, judgments
 from pipeline.policy import DEFAULT
@@ -32,13 +34,25 @@ RELEVANCE = "preset:tool_relevance"
 NAME = "judge.tool_relevance"
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("made")
+    little(folder)
+    return folder
+
+
 @pytest.fixture
-def lake(tmp_path):
-    return little(tmp_path)
+def lake(made, tmp_path):
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    return Lake.open(tmp_path / "lake")
 
 
-def yes(custom, value=True):
+def yes(custom, *, value=True):
     return openai(custom, json.dumps({"reason": "so", "relevant": value}))
+
+
+def no(custom):
+    return yes(custom, value=False)
 
 
 def prepared(lake, folder, rubric=RELEVANCE, **more):
@@ -57,26 +71,29 @@ def column(lake, name=NAME):
     return dict(rows)
 
 
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory):
+    """A judge that finds v2's bookings of t2 and t3 irrelevant."""
+
+    def script(body, _attempt):
+        step = body["messages"][1]["content"].rpartition(" BEGIN step>>>")[2]
+        return 200, answer(json.dumps({"reason": "", "relevant": '"id":"v2"' not in step})), {}
+
+    tmp_path = tmp_path_factory.mktemp("judged")
+    lake = little(tmp_path)
+    prepared(lake, tmp_path)
+    with serving(Server(script)) as server:
+        judge.run(tmp_path / "requests.jsonl", tmp_path / "responses.jsonl", url=server.url)
+        assert server.answered.total() == 10  # of 12 calls two stand for two each
+    result = judge.land([tmp_path / "responses.jsonl"], lake)
+    assert result.rows.select("rubric", "n_answers", "n_scored", "n_runs", "n_judged").rows() == [
+        ("tool_relevance", 10, 10, 6, 12)
+    ]
+    return lake
+
+
 class TestRoundTrip:
     """Prepare, run against a local endpoint, land, and ask every table."""
-
-    @pytest.fixture
-    def judged(self, lake, tmp_path):
-        """A judge that finds v2's bookings of t2 and t3 irrelevant."""
-
-        def script(body, _attempt):
-            step = body["messages"][1]["content"].rpartition(" BEGIN step>>>")[2]
-            return 200, answer(json.dumps({"reason": "", "relevant": '"id":"v2"' not in step})), {}
-
-        prepared(lake, tmp_path)
-        with serving(Server(script)) as server:
-            judge.run(tmp_path / "requests.jsonl", tmp_path / "responses.jsonl", url=server.url)
-            assert server.answered.total() == 10  # of 12 calls two stand for two each
-        result = judge.land([tmp_path / "responses.jsonl"], lake)
-        assert result.rows.select(
-            "rubric", "n_answers", "n_scored", "n_runs", "n_judged"
-        ).rows() == [("tool_relevance", 10, 10, 6, 12)]
-        return lake
 
     def test_scores(self, judged):
         assert column(judged) == {
@@ -173,7 +190,7 @@ class TestLanding:
 
     def test_an_unreadable_answer_is_null_with_its_reason(self, lake, tmp_path):
         ids = prepared(lake, tmp_path, where="run_id = 'v1-t2'")
-        result = land(lake, tmp_path, yes(ids[0], False), openai(ids[1], "maybe 7/10"))
+        result = land(lake, tmp_path, no(ids[0]), openai(ids[1], "maybe 7/10"))
         assert column(lake)["v1-t2"] == 0.0
         assert result.tables["null_reasons"].rows() == [("tool_relevance", "not_an_object", 1)]
         rows = query(lake, "SELECT step_index, score, null_reason FROM judgments ORDER BY 1").rows
@@ -215,14 +232,14 @@ class TestLanding:
     def test_the_last_of_two_answers_counts_but_no_failure_over_an_answer(self, lake, tmp_path):
         ids = prepared(lake, tmp_path, where="run_id = 'v1-t2'")
         failed = {"custom_id": ids[1], "response": None, "error": {"code": "batch_expired"}}
-        result = land(lake, tmp_path, yes(ids[0]), yes(ids[0], False), yes(ids[1]), failed)
+        result = land(lake, tmp_path, yes(ids[0]), no(ids[0]), yes(ids[1]), failed)
         assert column(lake)["v1-t2"] == 0.5
         assert "2 requests answered more than once" in "\n".join(result.notes)
 
     def test_a_later_landing_wins_but_no_failure_over_an_answer(self, lake, tmp_path):
         ids = prepared(lake, tmp_path, where="run_id = 'v1-t2'")
         land(lake, tmp_path, *map(yes, ids))
-        land(lake, tmp_path, yes(ids[0], False), name="later")
+        land(lake, tmp_path, no(ids[0]), name="later")
         assert column(lake)["v1-t2"] == 0.5
         failed = [{"custom_id": custom, "result": {"type": "expired"}} for custom in ids]
         land(lake, tmp_path, *failed, name="expired")
@@ -234,7 +251,7 @@ class TestLanding:
         )
 
     def test_runs_landed_later_share_the_answer_once_prepared(self, lake, tmp_path):
-        told = [yes(custom, False) for custom in prepared(lake, tmp_path)]
+        told = [no(custom) for custom in prepared(lake, tmp_path)]
         land(lake, tmp_path, *told)
         twin = run("twin", {"kind": "message", "actor": "user", "content": "find t1"},
                    call("search", {"q": "x"}, output="found"), final("done"), agent_version="v3")  # fmt: skip
@@ -265,23 +282,24 @@ class TestLanding:
         assert lake.folders("judgments") == []
 
 
-class TestColumns:
-    OWN = {
-        "name": "tone", "title": "how polite", "level": "trajectory", "shows": ["answer"],
-        "instructions": "Judge the tone.", "answer": {"low": 1, "high": 5},
-    }  # fmt: skip
+OWN = {
+    "name": "tone", "title": "how polite", "level": "trajectory", "shows": ["answer"],
+    "instructions": "Judge the tone.", "answer": {"low": 1, "high": 5},
+}  # fmt: skip
 
+
+class TestColumns:
     def tone(self, custom, value):
         return openai(custom, json.dumps({"score": value}))
 
     def test_the_mean_is_over_repeats(self, lake, tmp_path):
-        ids = prepared(lake, tmp_path, parse(self.OWN, "own"), repeats=3)
+        ids = prepared(lake, tmp_path, parse(OWN, "own"), repeats=3)
         assert len(ids) == 3  # all runs give the same answer
         land(lake, tmp_path, *map(self.tone, ids, (5, 2, "none")))
         assert set(column(lake, "judge.tone").values()) == {3.5}
 
     def test_the_metric_is_what_the_rubric_says(self, lake, tmp_path):
-        own = parse({**self.OWN, "direction": "lower"}, "own")
+        own = parse({**OWN, "direction": "lower"}, "own")
         land(lake, tmp_path, self.tone(prepared(lake, tmp_path, own)[0], 4))
         (metric,) = opinions(lake).metrics
         assert (metric.name, metric.kind, metric.better) == ("judge.tone", "amount", "lower")
@@ -289,7 +307,7 @@ class TestColumns:
         assert own.hash in metric.rests_on
 
     def test_of_a_rubric_that_changed_the_text_landed_last_counts(self, lake, tmp_path):
-        old, new = parse(self.OWN, "own"), parse({**self.OWN, "title": "else"}, "own")
+        old, new = parse(OWN, "own"), parse({**OWN, "title": "else"}, "own")
         land(lake, tmp_path, self.tone(prepared(lake, tmp_path, old)[0], 2))
         ids = prepared(lake, tmp_path, new, where="agent_version = 'v2'")
         land(lake, tmp_path, self.tone(ids[0], 4), name="new")
@@ -299,7 +317,7 @@ class TestColumns:
         assert query(lake, "SELECT count(*) FROM judgments").rows.item() == 9
 
     def test_several_rubrics_side_by_side(self, lake, tmp_path):
-        land(lake, tmp_path, self.tone(prepared(lake, tmp_path, parse(self.OWN, "own"))[0], 5))
+        land(lake, tmp_path, self.tone(prepared(lake, tmp_path, parse(OWN, "own"))[0], 5))
         land(
             lake, tmp_path, *map(yes, prepared(lake, tmp_path, where="run_id = 'v1-t2'")), name="b"
         )
