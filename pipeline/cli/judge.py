@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 _EXAMPLE = """\
 trajtab judge prepare lake --rubric preset:tool_relevance --sample 20 --out requests.jsonl
-trajtab judge run requests.jsonl --url http://localhost:8000/v1 --out responses.jsonl && \
-trajtab judge land responses.jsonl --lake lake
+trajtab judge run requests.jsonl --url http://localhost:8000/v1 --out responses.jsonl > run.txt
+trajtab judge land responses.jsonl --lake lake > landed.txt
 trajtab judge consistency lake"""
 
 
