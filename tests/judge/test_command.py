@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from pathlib import Path
 
 import click
 import pytest
@@ -13,6 +14,7 @@ from lakes import trajtab
 
 from pipeline.cli import main
 from pipeline.cli.command import Command
+from pipeline.judge.parse import NULL_REASONS
 from pipeline.judge.rubric import presets
 
 BELOW = ("prepare", "run", "land", "consistency")
@@ -148,3 +150,8 @@ class TestMetrics:
     def test_a_lake_that_is_not_there(self, capsys):
         assert trajtab("metrics", "--lake", "nowhere") == 2
         assert "no lake here" in capsys.readouterr().err
+
+
+def test_the_page_explains_every_reason_and_rubric():
+    page = (Path(__file__).resolve().parents[2] / "docs" / "judge.md").read_text(encoding="utf-8")
+    assert [name for name in (*NULL_REASONS, *presets()) if f"`{name}`" not in page] == []
