@@ -18,20 +18,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pipeline.judge.batch import Form
     from pipeline.judge.budget import Caps
     from pipeline.judge.consistent import consistency
     from pipeline.judge.landing import land
-    from pipeline.judge.preparing import Form, prepare
+    from pipeline.judge.preparing import prepare
     from pipeline.judge.rubric import Rubric
-    from pipeline.judge.sending import Patience, run
+    from pipeline.judge.sender import Patience
+    from pipeline.judge.sending import run
 
 __all__ = ["Caps", "Form", "Patience", "Rubric", "consistency", "land", "prepare", "run"]
 
 # No module is called like a function: once imported, it would stand in the function's place.
 _HOMES = {
     "Caps": "budget",
-    "Form": "preparing",
-    "Patience": "sending",
+    "Form": "batch",
+    "Patience": "sender",
     "Rubric": "rubric",
     "consistency": "consistent",
     "land": "landing",

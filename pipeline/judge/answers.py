@@ -73,7 +73,7 @@ def response_of(line: bytes) -> Response | str:
     >>> response_of(b"{}"), response_of(b"oops")
     ('unknown_shape', 'not_json')
     """
-    told = _decoded(line)
+    told = decoded(line)
     if not isinstance(told, dict):
         return "not_json"
     custom = told.get("custom_id")
@@ -86,12 +86,13 @@ def response_of(line: bytes) -> Response | str:
     return "unknown_shape"
 
 
-def _decoded(line: bytes) -> Any:
+def decoded(line: bytes) -> Any:
+    """Return the JSON of a line, read as widely as models and servers write; None where it is none."""
     try:
         return msgspec.json.decode(line)
     except (msgspec.DecodeError, RecursionError):
         pass
-    try:  # msgspec refuses half of a surrogate pair, which a model may well write
+    try:  # msgspec refuses NaN and half of a surrogate pair, which both occur
         return json.loads(line)
     except (ValueError, RecursionError):
         return None

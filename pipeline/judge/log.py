@@ -12,10 +12,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from pipeline.errors import InputError
-from pipeline.judge.answers import OK
+from pipeline.judge.answers import OK, decoded
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -89,21 +87,14 @@ class ResponseLog:
     def _note(self, line: bytes) -> None:
         if not line.strip():
             return
-        try:
-            told = msgspec.json.decode(line, type=_Line)
-        except msgspec.MsgspecError:
+        told = decoded(line)
+        custom = told.get("custom_id") if isinstance(told, dict) else None
+        if not isinstance(custom, str):
             self.damaged += 1
             return
-        if told.response is not None and told.response.status_code in OK:
-            body = told.response.body
-            self.answered[told.custom_id] = {"usage": body.get("usage")}
-
-
-class _Inner(msgspec.Struct):
-    status_code: int
-    body: dict[str, Any]
-
-
-class _Line(msgspec.Struct):
-    custom_id: str
-    response: _Inner | None = None
+        response = told.get("response")
+        if not isinstance(response, dict) or response.get("status_code") not in OK:
+            return
+        body = response.get("body")
+        if isinstance(body, dict):
+            self.answered[custom] = {"usage": body.get("usage")}

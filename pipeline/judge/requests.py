@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from xxhash import xxh3_128_hexdigest
 
-from pipeline.errors import InputError
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -21,9 +19,6 @@ MODELS: dict[Provider, str] = {"openai": "gpt-4.1-mini", "anthropic": "claude-ha
 
 CHAT = "/v1/chat/completions"
 MAX_OUTPUT = 1000
-ID_LENGTH = 64
-"""Both batch services take ids of at most so many characters, of letters, digits, - and _."""
-
 BYTES_A_TOKEN = 4
 FRAME = 16
 """Tokens counted for what a service puts around the two messages."""
@@ -40,15 +35,19 @@ def content_hash(rubric: Rubric, prompt_hash: str, model: str, parts: Mapping[st
 
 
 def custom_id(content: str, repeat: int, *, swapped: bool) -> str:
-    """Return the id of a request, at most 64 characters.
+    """Return the id of a request: letters, digits and dashes, under 64 characters.
+
+    Both batch services take ids of at most 64 letters, digits, dashes and underscores.
 
     >>> custom_id("00ff", 2, swapped=True)
     'j-00ff-2s'
     """
-    found = f"j-{content}-{repeat}{'s' if swapped else ''}"
-    if len(found) > ID_LENGTH:
-        raise InputError(f"repeat {repeat}: the id {found!r} is longer than {ID_LENGTH} characters")
-    return found
+    return f"j-{content}-{way(repeat, swapped=swapped)}"
+
+
+def way(repeat: int, *, swapped: bool) -> str:
+    """Return the end of a request's id: which repeat, and an s where the pair is turned round."""
+    return f"{repeat}{'s' if swapped else ''}"
 
 
 def request(

@@ -39,7 +39,7 @@ def keep(lake: Lake, rows: pl.DataFrame, rubric: Rubric, facts: dict[str, Any]) 
     told = xxh3_128_hexdigest(repr((rubric.hash, sorted(facts.items()))).encode())
     name = "q-" + xxh3_128_hexdigest(f"{told}\0{rows.write_csv()}".encode())[:24]
     manifest = {"name": name, "rubric": msgspec.to_builtins(rubric), **facts}
-    with lake.locked(), lake.workspace() as work:
+    with lake.workspace() as work:
         if not lake.has(f"{FOLDER}/{name}"):
             lake.commit(work, f"{FOLDER}/{name}", {"requests": rows}, manifest)
     return name

@@ -8,6 +8,7 @@ is none, and the metric of each column. The columns join the view `scores` under
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,31 +19,37 @@ from xxhash import xxh3_128_hexdigest
 from pipeline.metrics.metric import Metric
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from duckdb import DuckDBPyConnection
 
     from pipeline.lake import Lake
 
 TABLE = "opinions"
+OWN_KEY = "run_key"
 
 
 class Provider(NamedTuple):
-    """Where opinions come from: a module, its function of a lake to columns, and to metrics."""
+    """Where opinions come from: a module here, and what in it gives columns and metrics."""
 
     module: str
     folder: str
     """The folder of a lake without which there are none: looked at first, for it costs nothing."""
     columns: str
+    """A function of a lake to run_key and one Float64 column per opinion."""
     metrics: str | None = None
-    """None: each column is an amount of which more is better."""
-    whose: str = ""
+    """A function of a lake to the metric of each column."""
+    meanings: str | None = None
+    """Where there is no such function: what each column means, by name."""
+    bounds: tuple[float, float] | None = None
+    """The range of such columns."""
 
 
 PROVIDERS = (
-    Provider("judged", "judgments", "judged_columns", "judged_metrics", "a model's judgment"),
-    Provider("human", "annotations", "annotation_columns", None, "the mean of people's scores"),
+    Provider("judged", "judgments", "judged_columns", "judged_metrics"),
+    Provider("human", "annotations", "annotation_columns", meanings="COLUMNS", bounds=(1, 5)),
 )
+
+_asking: ContextVar[bool] = ContextVar("asking", default=False)
+"""Is a provider asked right now? The views it may read then are without opinions."""
 
 
 class Opinions(NamedTuple):
@@ -72,39 +79,52 @@ NONE = Opinions(pl.DataFrame(schema={"run_key": pl.UInt64}))
 
 def opinions(lake: Lake) -> Opinions:
     """Return all opinions a lake holds."""
-    columns, metrics = NONE.columns, []
-    for provider in PROVIDERS:
-        module = f"{__name__}.{provider.module}"
-        if not lake.folders(provider.folder) or find_spec(module) is None:
-            continue
-        found = import_module(module)
-        own: pl.DataFrame = getattr(found, provider.columns)(lake)
-        columns = columns.join(own, on="run_key", how="full", coalesce=True)
-        metrics += _metrics(provider, getattr(found, provider.metrics or "", None), lake, own)
-    return Opinions(columns.sort("run_key"), tuple(metrics))
+    holding = [provider for provider in PROVIDERS if _holds(lake, provider)]
+    if not holding or _asking.get():
+        return NONE
+    token = _asking.set(True)
+    try:
+        found = [_ask(provider, lake) for provider in holding]
+    finally:
+        _asking.reset(token)
+    columns = NONE.columns
+    for own in found:
+        columns = columns.join(own.columns, on=OWN_KEY, how="full", coalesce=True)
+    return Opinions(columns.sort(OWN_KEY), tuple(m for own in found for m in own.metrics))
 
 
-def _metrics(
-    provider: Provider,
-    own: Callable[[Lake], list[Metric]] | None,
-    lake: Lake,
-    columns: pl.DataFrame,
-) -> list[Metric]:
-    if own is not None:
-        return own(lake)
-    return [_amount(name, provider.whose) for name in columns.columns if name != "run_key"]
+def _holds(lake: Lake, provider: Provider) -> bool:
+    """Tell whether a lake has what a provider reads, and whether the provider is installed."""
+    return bool(lake.folders(provider.folder)) and find_spec(_module(provider)) is not None
 
 
-def _amount(name: str, whose: str) -> Metric:
+def _module(provider: Provider) -> str:
+    return f"{__name__}.{provider.module}"
+
+
+def _ask(provider: Provider, lake: Lake) -> Opinions:
+    module = import_module(_module(provider))
+    columns: pl.DataFrame = getattr(module, provider.columns)(lake)
+    if provider.metrics is not None:
+        return Opinions(columns, tuple(getattr(module, provider.metrics)(lake)))
+    meanings = getattr(module, provider.meanings) if provider.meanings is not None else {}
+    names = [name for name in columns.columns if name != OWN_KEY]
+    metrics = (_amount(name, meanings.get(name, name), provider.bounds) for name in names)
+    return Opinions(columns, tuple(metrics))
+
+
+def _amount(name: str, meaning: str, bounds: tuple[float, float] | None) -> Metric:
     return Metric(
         name=name,
         family="opinion",
         kind="amount",
         better="higher",
-        meaning=f"{whose}: {name.partition('.')[2].replace('_', ' ')}",
+        meaning=meaning,
         formula="the sum of scores / their number, over those who gave one",
         null="null where nobody gave one",
         value=pl.col(name),
-        rests_on=whose,
+        rests_on=f"what {name.partition('.')[0]} annotators said of the run",
         headline=True,
+        unit="points",
+        bounds=bounds,
     )

@@ -9,11 +9,15 @@ from judge.serving import answer
 from lakes import final, scored
 from making import call, run
 
+import pipeline
+from pipeline import judge
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
     from pipeline.lake import Lake
+    from pipeline.tables.result import Result
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -73,6 +77,36 @@ def anthropic(custom: str, text: str, stop: str = "end_turn") -> dict[str, Any]:
         "usage": {"input_tokens": 90, "output_tokens": 9},
     }
     return {"custom_id": custom, "result": {"type": "succeeded", "message": message}}
+
+
+RELEVANCE = "preset:tool_relevance"
+NAME = "judge.tool_relevance"
+
+
+def yes(custom: str, *, value: bool = True) -> dict[str, Any]:
+    """Return an answer under preset:tool_relevance."""
+    return openai(custom, json.dumps({"reason": "so", "relevant": value}))
+
+
+def no(custom: str) -> dict[str, Any]:
+    """Return the opposite answer."""
+    return yes(custom, value=False)
+
+
+def prepared(lake: Lake, folder: Path, rubric: Any = RELEVANCE, **more: Any) -> list[str]:
+    """Write a batch file and return its ids, in its order."""
+    judge.prepare(lake, rubric, folder / "requests.jsonl", **more)
+    return [row["custom_id"] for row in lines(folder / "requests.jsonl")]
+
+
+def land(lake: Lake, folder: Path, *told: Any, name: str = "responses") -> Result:
+    """Land lines as one file."""
+    return judge.land([write_lines(folder / f"{name}.jsonl", told)], lake)
+
+
+def column(lake: Lake, name: str = NAME) -> dict[str, float | None]:
+    """Return a column by run id, from the view that all tables read."""
+    return dict(pipeline.scores(lake, columns=["run_id", name]).rows.rows())
 
 
 def little(folder: Path) -> Lake:

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import json
-import shutil
 from contextlib import closing
 
 import duckdb
-import polars as pl
 import pytest
-from judge.asking import anthropic, lines, little, openai, write_lines
+from judge.asking import (
+    NAME,
+    anthropic,
+    column,
+    land,
+    lines,
+    little,
+    no,
+    openai,
+    prepared,
+    write_lines,
+    yes,
+)
 from judge.serving import Server, answer, serving
 from lakes import final, landed
 from making import call, run, scores_of
@@ -18,10 +28,8 @@ import pipeline
 from pipeline import judge
 from pipeline.errors import InputError, SourceNotFoundError
 from pipeline.judge import Form
-from pipeline.judge.rubric import parse
-from pipeline.lake import Lake
 from pipeline.opinions import opinions
-from pipeline.opinions.judged import judged_columns, judgments
+from pipeline.opinions.judged import judgments
 from pipeline.policy import DEFAULT
 from pipeline.report.html import report
 from pipeline.schema import Judgments
@@ -30,45 +38,6 @@ from pipeline.testing import assert_no_regression
 from pipeline.workbench import init_script, query, session
 
 ARMS = {"baseline": "agent_version = 'v1'", "candidate": "agent_version = 'v2'"}
-RELEVANCE = "preset:tool_relevance"
-NAME = "judge.tool_relevance"
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("made")
-    little(folder)
-    return folder
-
-
-@pytest.fixture
-def lake(made, tmp_path):
-    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
-    return Lake.open(tmp_path / "lake")
-
-
-def yes(custom, *, value=True):
-    return openai(custom, json.dumps({"reason": "so", "relevant": value}))
-
-
-def no(custom):
-    return yes(custom, value=False)
-
-
-def prepared(lake, folder, rubric=RELEVANCE, **more):
-    """Return the ids of a fresh batch file by the runs and steps they stand for."""
-    judge.prepare(lake, rubric, folder / "requests.jsonl", **more)
-    return [row["custom_id"] for row in lines(folder / "requests.jsonl")]
-
-
-def land(lake, folder, *told, name="responses"):
-    return judge.land([write_lines(folder / f"{name}.jsonl", told)], lake)
-
-
-def column(lake, name=NAME):
-    """The judged column by run id, from the view that all tables read."""
-    rows = pipeline.scores(lake, columns=["run_id", name]).rows.rows()
-    return dict(rows)
 
 
 @pytest.fixture(scope="module")
@@ -280,52 +249,6 @@ class TestLanding:
         with pytest.raises(InputError, match="none of 1 responses answers a request"):
             land(lake, tmp_path, yes("j-unknown-0"))
         assert lake.folders("judgments") == []
-
-
-OWN = {
-    "name": "tone", "title": "how polite", "level": "trajectory", "shows": ["answer"],
-    "instructions": "Judge the tone.", "answer": {"low": 1, "high": 5},
-}  # fmt: skip
-
-
-class TestColumns:
-    def tone(self, custom, value):
-        return openai(custom, json.dumps({"score": value}))
-
-    def test_the_mean_is_over_repeats(self, lake, tmp_path):
-        ids = prepared(lake, tmp_path, parse(OWN, "own"), repeats=3)
-        assert len(ids) == 3  # all runs give the same answer
-        land(lake, tmp_path, *map(self.tone, ids, (5, 2, "none")))
-        assert set(column(lake, "judge.tone").values()) == {3.5}
-
-    def test_the_metric_is_what_the_rubric_says(self, lake, tmp_path):
-        own = parse({**OWN, "direction": "lower"}, "own")
-        land(lake, tmp_path, self.tone(prepared(lake, tmp_path, own)[0], 4))
-        (metric,) = opinions(lake).metrics
-        assert (metric.name, metric.kind, metric.better) == ("judge.tone", "amount", "lower")
-        assert (metric.low, metric.high, metric.unit) == (1, 5, "points")
-        assert own.hash in metric.rests_on
-
-    def test_of_a_rubric_that_changed_the_text_landed_last_counts(self, lake, tmp_path):
-        old, new = parse(OWN, "own"), parse({**OWN, "title": "else"}, "own")
-        land(lake, tmp_path, self.tone(prepared(lake, tmp_path, old)[0], 2))
-        ids = prepared(lake, tmp_path, new, where="agent_version = 'v2'")
-        land(lake, tmp_path, self.tone(ids[0], 4), name="new")
-        found = column(lake, "judge.tone")
-        assert {found[name] for name in found if name.startswith("v2")} == {4.0}
-        assert {found[name] for name in found if name.startswith("v1")} == {None}
-        assert query(lake, "SELECT count(*) FROM judgments").rows.item() == 9
-
-    def test_several_rubrics_side_by_side(self, lake, tmp_path):
-        land(lake, tmp_path, self.tone(prepared(lake, tmp_path, parse(OWN, "own"))[0], 5))
-        land(
-            lake, tmp_path, *map(yes, prepared(lake, tmp_path, where="run_id = 'v1-t2'")), name="b"
-        )
-        frame = judged_columns(lake)
-        assert frame.columns == ["run_key", "judge.tone", NAME]
-        assert frame.dtypes == [pl.UInt64, pl.Float64, pl.Float64]
-        assert frame["judge.tone"].null_count() == 0
-        assert frame[NAME].null_count() == 5
 
 
 class TestConsistency:

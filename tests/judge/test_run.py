@@ -259,6 +259,16 @@ class TestInput:
     def test_no_address(self, tmp_path):
         with pytest.raises(InputError, match="http:// or https://"):
             judge.run(tmp_path / "r", tmp_path / "o", url="localhost:8000")
+        with pytest.raises(InputError, match="url 'http://host:port'"):
+            judge.run(tmp_path / "r", tmp_path / "o", url="http://host:port")
+
+    def test_an_answer_that_holds_what_json_lacks_is_an_answer(self, tmp_path):
+        body = answer(logprobs=[float("nan"), float("-inf")])
+        requests, out = batch(tmp_path / "r.jsonl", 1), tmp_path / "out.jsonl"
+        with serving(Server(lambda *_: (200, json.dumps(body), {}))) as server:
+            ask(server, requests, out)
+            assert row(ask(server, requests, out))["answered_before"] == 1
+        assert server.attempts.total() == 1
 
     def test_answers_are_kept_as_they_came(self, tmp_path):
         body = answer("half a pair \ud800 and 東京", extra=[1, None])
