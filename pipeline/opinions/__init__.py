@@ -9,6 +9,7 @@ is none, and the metric of each column. The columns join the view `scores` under
 from __future__ import annotations
 
 from contextvars import ContextVar
+from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
@@ -90,7 +91,13 @@ def opinions(lake: Lake) -> Opinions:
     columns = NONE.columns
     for own in found:
         columns = columns.join(own.columns, on=OWN_KEY, how="full", coalesce=True)
-    return Opinions(columns.sort(OWN_KEY), tuple(m for own in found for m in own.metrics))
+    metrics = (_shown(m, columns) for own in found for m in own.metrics)
+    return Opinions(columns.sort(OWN_KEY), tuple(metrics))
+
+
+def _shown(metric: Metric, columns: pl.DataFrame) -> Metric:
+    """Take a metric without any value out of the headline set."""
+    return replace(metric, headline=columns[metric.name].null_count() < columns.height)
 
 
 def _holds(lake: Lake, provider: Provider) -> bool:

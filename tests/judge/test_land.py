@@ -26,6 +26,7 @@ from making import call, run, scores_of
 
 import pipeline
 from pipeline import judge
+from pipeline.checks import check
 from pipeline.errors import InputError, SourceNotFoundError
 from pipeline.judge import Form
 from pipeline.opinions import opinions
@@ -169,6 +170,10 @@ class TestLanding:
         ids = prepared(lake, tmp_path)
         land(lake, tmp_path, *(openai(custom, "7/10") for custom in ids))
         assert set(column(lake).values()) == {None}
+        assert NAME not in pipeline.aggregate(lake).rows["metric"].to_list()
+        found = check(lake).rows.select("check", "severity", "subject", "detail").rows()
+        detail = "not_an_object: 10 questions"
+        assert found == [("judgments_without_score", "info", "tool_relevance", detail)]
         row = pipeline.aggregate(lake, metrics=[NAME])
         assert row.rows.select("n_total", "n_scored", "n_null", "mean").row(0) == (6, 0, 6, None)
         assert any("judge.tool_relevance: no opinion 6" in note for note in row.notes)
