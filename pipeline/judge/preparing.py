@@ -14,7 +14,7 @@ from pipeline.judge import sidecar
 from pipeline.judge.batch import Asking, Form, replacing, written
 from pipeline.judge.content import parts_of
 from pipeline.judge.prompt import prompt_hash
-from pipeline.judge.requests import ESTIMATE, MODELS
+from pipeline.judge.requests import BATCH_LIMITS, ESTIMATE, MODELS
 from pipeline.judge.rubric import Rubric, load
 from pipeline.judge.units import in_parts, sampled, units_of
 from pipeline.landed import opened
@@ -101,7 +101,10 @@ def prepare(
         "model": asking.model,
         "request_set": name,
     }
-    return Result("judge_prepare", pl.DataFrame([row]), _notes(rubric, chosen.height, counts))
+    notes = _notes(rubric, chosen.height, counts)
+    return Result(
+        "judge_prepare", pl.DataFrame([row]), [*notes, *_too_much(Path(out), form, counts)]
+    )
 
 
 def _facts(asking: Asking, counts: Counts) -> dict[str, Any]:
@@ -124,6 +127,15 @@ def _notes(rubric: Rubric, n_chosen: int, counts: Counts) -> list[str]:
     if counts.contents < counts.asked:
         notes.append(f"{counts.asked:,} {what} share {counts.contents:,} contents: asked once each")
     return notes
+
+
+def _too_much(out: Path, form: Form, counts: Counts) -> list[str]:
+    """Return a note where a service does not take so much in one batch."""
+    requests, size = BATCH_LIMITS[form.provider]
+    if counts.requests <= requests and out.stat().st_size <= size:
+        return []
+    told = f"{form.provider} takes {requests:,} requests and {size:,} bytes in one batch"
+    return [f"{told}: split {out} at line ends, and land all answers together"]
 
 
 def _nothing(rubric: Rubric, n_units: int, n_chosen: int) -> str:

@@ -17,6 +17,12 @@ Provider = Literal["openai", "anthropic"]
 MODELS: dict[Provider, str] = {"openai": "gpt-4.1-mini", "anthropic": "claude-haiku-4-5"}
 """Who is asked where no model is named."""
 
+BATCH_LIMITS: dict[Provider, tuple[int, int]] = {
+    "openai": (50_000, 200_000_000),
+    "anthropic": (100_000, 256_000_000),
+}
+"""Requests and bytes that a service takes in one batch."""
+
 CHAT = "/v1/chat/completions"
 MAX_OUTPUT = 1000
 BYTES_A_TOKEN = 4

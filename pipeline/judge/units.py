@@ -66,6 +66,7 @@ def in_parts(
     """Yield the units, some at a time, with the steps and the facts of their runs."""
     for part in units.iter_slices(AT_ONCE):
         con.register("picked", part.select("run_key").unique().to_arrow())
-        steps = con.sql(queries.read("judge/steps")).pl()
-        runs = con.sql(queries.read("judge/runs")).pl()
+        span = {"low": part["run_key"].min(), "high": part["run_key"].max()}
+        steps = con.sql(queries.read("judge/steps"), params=span).pl()
+        runs = con.sql(queries.read("judge/runs"), params=span).pl()
         yield part, steps, runs

@@ -2,6 +2,8 @@
 --
 -- Grain       One row per step of the runs in `picked`, sorted by (run_key, step_index).
 -- Needs       The views of the lake; picked: run_key, once each.
+-- Parameters  $low, $high   their least and greatest key: files hold the range of keys per row
+--                           group, so that few are read.
 SELECT
     s.run_key,
     s.step_index,
@@ -15,4 +17,5 @@ SELECT
     s.content
 FROM steps AS s
 SEMI JOIN picked USING (run_key)
+WHERE s.run_key BETWEEN $low::UBIGINT AND $high::UBIGINT
 ORDER BY s.run_key, s.step_index;

@@ -176,6 +176,19 @@ class TestWhatIsAsked:
         assert row["tokens_out_max"] == len(texts) * 9
         assert result.notes[0].startswith("estimate: tokens in: one per 4 bytes of UTF-8")
 
+    def test_units_of_many_parts_are_those_of_one(self, lake, tmp_path, monkeypatch):
+        judge.prepare(lake, RELEVANCE, tmp_path / "whole")
+        monkeypatch.setattr("pipeline.judge.units.AT_ONCE", 1)
+        judge.prepare(lake, RELEVANCE, tmp_path / "parts")
+        assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
+
+    def test_more_than_a_service_takes_is_told(self, lake, tmp_path, monkeypatch):
+        limits = {"openai": (9, 10**9), "anthropic": (100, 1_000)}
+        monkeypatch.setattr("pipeline.judge.preparing.BATCH_LIMITS", limits)
+        for provider in ("openai", "anthropic"):
+            result = judge.prepare(lake, RELEVANCE, tmp_path / "r", form=Form(provider))
+            assert f"{provider} takes" in result.notes[-1]
+
 
 class TestWhatIsShown:
     def test_the_step_stands_alone_and_the_history_before_it(self, lake, tmp_path):
