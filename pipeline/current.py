@@ -13,6 +13,7 @@ from pipeline.errors import InputError
 from pipeline.lake import Folder, Lake, files, run_key_base
 from pipeline.landing.commit import latest_tasks
 from pipeline.metrics.registry import METRICS_VERSION, metrics_for
+from pipeline.opinions import NONE, Opinions, opinions
 from pipeline.policy import Policy, load
 from pipeline.queries import install_macros
 from pipeline.schema import ScoreKeys
@@ -34,6 +35,8 @@ class Current(NamedTuple):
     unscored: list[Folder]
     superseded: list[int]
     """run_keys of runs that a later landing replaced."""
+    opinions: Opinions = NONE
+    """What judges and people say of runs: columns beside the scores."""
 
 
 def policy_of(lake: Lake, named: str | None = None) -> Policy:
@@ -75,7 +78,7 @@ def current(lake: Lake, policy: Policy) -> Current:
             scores.append(score)
         elif batch.rows("runs"):
             unscored.append(batch)
-    return Current(scores, unscored, superseded_keys(lake))
+    return Current(scores, unscored, superseded_keys(lake), opinions(lake))
 
 
 def superseded_keys(lake: Lake) -> list[int]:
@@ -134,7 +137,7 @@ def score_session(
         if state.superseded
         else "FROM _all_scores"
     )
-    con.execute(f"CREATE VIEW _kept_scores AS {kept}")
+    con.execute(f"CREATE VIEW _kept_scores AS {state.opinions.joined(con, kept)}")
     try:
         told = con.extract_statements(f"FROM _kept_scores WHERE ({where or 'true'})")
         if len(told) != 1:

@@ -7,6 +7,8 @@ LAKE/tasks/t-HEX/         tasks, references, tools
 LAKE/annotations/a-HEX/   annotations, rejects; named as batches are
 LAKE/scores/p-HEX/s-HEX/  scores, call_scores
 LAKE/configs/             policies and gate files made from configurations that landed
+LAKE/judge_requests/q-HEX/ requests: what a judge was asked about
+LAKE/judgments/j-HEX/     judgments: what it answered
 ```
 A folder without `manifest.json` does not exist for a reader. Nothing is ever changed in place.
 Where the files are, a disk or an object store, is the business of `pipeline.store`.
@@ -188,6 +190,10 @@ class Lake:
 
     def _folders(self, parent: str) -> list[Folder]:
         return [self.folder(relative) for relative in self.storage.folders(parent)]
+
+    def folders(self, kind: str) -> list[Folder]:
+        """Return the committed folders of another kind (`judgments`), by name."""
+        return self._folders(kind)
 
     def has(self, relative: str) -> bool:
         """Tell whether a folder is committed."""

@@ -9,7 +9,17 @@ from pyarrow import dataset as ds
 
 from pipeline.current import scores_schema
 from pipeline.lake import Lake
-from pipeline.schema import Annotations, CallScores, References, Rejects, Runs, Steps, Tasks
+from pipeline.opinions import judged
+from pipeline.schema import (
+    Annotations,
+    CallScores,
+    Judgments,
+    References,
+    Rejects,
+    Runs,
+    Steps,
+    Tasks,
+)
 
 if TYPE_CHECKING:
     import os
@@ -63,6 +73,9 @@ def sources(lake: Lake, state: Current, policy: Policy) -> list[Landed]:
         landed("landed_call_scores", CallScores.polars(), state.scores, "call_scores"),
         landed("landed_annotations", Annotations.polars(), said, "annotations", counted=True),
         landed("landed_rejects", Rejects.polars(), [*batches, *said], "rejects"),
+        landed(
+            "landed_judgments", Judgments.polars(), judged.folders(lake), "judgments", counted=True
+        ),
     ]
 
 

@@ -298,3 +298,27 @@ class Annotations(Table):
     source_line = Column(pl.UInt32, "the line in it, from 1")
     landed_at = Column(UTC_MICROS, "when it landed", nullable=False)
     position = Column(pl.UInt32, "its number in its landing, from 0", nullable=False)
+
+
+class Judgments(Table):
+    """One row per answer of a model judge and run or step it counts for."""
+
+    run_id = Column(pl.String, "the run's id", nullable=False)
+    step_index = Column(pl.UInt32, "the step judged; null: the whole run")
+    rubric = Column(pl.String, "the rubric's name: the score column is judge.NAME", nullable=False)
+    score = Column(pl.Float64, "the judge's score, true as 1; null: see null_reason")
+    null_reason = Column(pl.String, "why there is no score, from a closed vocabulary")
+    explanation = Column(pl.String, "the judge's own reason, at most 2,000 characters")
+    repeat = Column(pl.UInt32, "which repeat of the question, from 0", nullable=False)
+    swapped = Column(pl.Boolean, "was the order of the pair turned round?", nullable=False)
+    model = Column(pl.String, "the judge, by its answer's word, else by the request's")
+    rubric_hash = Column(pl.String, "hash of the rubric", nullable=False)
+    prompt_hash = Column(pl.String, "hash of what all its requests share", nullable=False)
+    content_hash = Column(
+        pl.String, "hash of rubric, prompt, model and text shown: equal content, one answer",
+        nullable=False,
+    )  # fmt: skip
+    custom_id = Column(pl.String, "the request", nullable=False)
+    input_tokens = Column(pl.Int64, "tokens the judge read, for all rows of the request together")
+    output_tokens = Column(pl.Int64, "tokens it wrote, likewise")
+    run_key = Column(pl.UInt64, _KEY, nullable=False)

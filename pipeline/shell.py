@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
+import polars as pl
 
 from pipeline import queries
 from pipeline.current import current, policy_of, sql_file
@@ -16,8 +17,6 @@ from pipeline.tables.groups import quoted
 
 if TYPE_CHECKING:
     import os
-
-    import polars as pl
 
     from pipeline.lake import Lake
     from pipeline.landed import Landed
@@ -54,11 +53,23 @@ def init_script(lake: Lake | str | os.PathLike[str], policy: str | None = None) 
         HEAD.format(lake=_commented(str(lake.path.resolve())), policy=_commented(rules.title)),
         "SET TimeZone = 'UTC';",
         f"CREATE OR REPLACE VIEW superseded AS SELECT unnest([{keys}]::UBIGINT[]) AS run_key;",
+        _view_of_opinions(state.opinions.columns),
         *map(_view_of_files, sources(lake, state, rules)),
         queries.read("views"),
         *map(queries.read, queries.names(queries.MACROS)),
     ]
     return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _view_of_opinions(columns: pl.DataFrame) -> str:
+    """Return the columns themselves: they are few, and made from several files by rules of ours."""
+    lists = [
+        f"unnest([{', '.join('NULL' if v is None else repr(v) for v in column)}]::{kind}[]) AS {name}"
+        for column in columns.iter_columns()
+        for kind in ["UBIGINT" if column.dtype == pl.UInt64 else "DOUBLE"]
+        for name in [quoted(column.name)]
+    ]
+    return f"CREATE OR REPLACE VIEW opinions AS SELECT {', '.join(lists)};"
 
 
 def _view_of_files(landed: Landed) -> str:

@@ -195,7 +195,9 @@ def _shown(lake: Lake, one: Worse, policy: str | None) -> str:
     try:
         found = diffs(lake, one.run_id, policy=policy)
     except InputError:  # it has no reference
-        found = diffs(lake, one.run_id, policy=policy, metric=one.metric)
+        # What a judge or a person says (judge.x) is made from no count of the run.
+        said = "." in one.metric
+        found = [] if said else diffs(lake, one.run_id, policy=policy, metric=one.metric)
     own = [diff for diff in found if diff.run["run_key"] == one.run_key]
     return "\n".join([one_line(told), *(line for diff in own for line in _drawn(diff))])
 

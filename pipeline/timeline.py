@@ -134,7 +134,8 @@ def _timeline(con: DuckDBPyConnection, run: dict[str, Any], policy: Policy) -> T
 def _headline(scored: dict[str, Any] | None, policy: Policy) -> dict[str, Any] | None:
     if scored is None:
         return None
-    return {key: scored[key] for key in ("status", *headline(policy)) if key in scored}
+    said = [key for key in scored if "." in key]  # opinions: no other column has a dot
+    return {key: scored[key] for key in ("status", *headline(policy), *said) if key in scored}
 
 
 def _expected(

@@ -1,6 +1,6 @@
 """SQL over a lake, read-only by construction.
 
-The views are `runs`, `steps`, `calls`, `tasks`, `refs`, `scores`, `annotations` and `rejects`; all
+The views are `runs`, `steps`, `calls`, `tasks`, `refs`, `scores`, `annotations`, `judgments` and `rejects`; all
 exist in an empty lake too. DuckDB is handed the lake's files as Arrow datasets, may open no file itself, and
 runs single SELECT statements only.
 """
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["VIEWS", "init_script", "opened", "query", "select", "session"]
 
-VIEWS = ("runs", "steps", "calls", "tasks", "refs", "scores", "annotations", "rejects")
+VIEWS = (
+    "runs", "steps", "calls", "tasks", "refs", "scores", "annotations", "judgments", "rejects",
+)  # fmt: skip
 
 # An empty temp_directory matters: DuckDB always allows reading and writing below it.
 _CONFINE = """
@@ -89,7 +91,8 @@ def session(
     for landed in sources(lake, state, policy):
         con.register(landed.name, dataset(landed))
     gone = pl.DataFrame({"run_key": state.superseded}, schema={"run_key": pl.UInt64})
-    for name, table in {"superseded": gone, **(extra or {})}.items():
+    ours = {"superseded": gone, "opinions": state.opinions.columns}
+    for name, table in {**ours, **(extra or {})}.items():
         con.register(name, table.to_arrow())
     con.execute(queries.read("views"))
     if confined:

@@ -2,12 +2,15 @@
 --
 -- Grain       runs, scores: one row per run; steps: one per step; calls: one per tool call;
 --             tasks: one per (suite, task_id); refs: one per expected call; rejects: one per
---             record that could not land; annotations: one per run and annotator.
+--             record that could not land; annotations: one per run and annotator; judgments: one
+--             per run or step judged, rubric, repeat and order.
 -- Needs       landed_runs, landed_steps, landed_tasks, landed_refs, landed_scores,
---             landed_call_scores, landed_annotations, landed_rejects: the rows of all batches;
---             landed_tasks.landing and landed_annotations.landing count theirs.
+--             landed_call_scores, landed_annotations, landed_judgments, landed_rejects: the rows of
+--             all batches; landing counts the batches of tasks, of annotations and of judgments.
 --             superseded: the run_keys of runs that a later landing replaced.
--- Joins       run_key joins runs, steps, calls, scores and annotations exactly; run_id need not be unique.
+--             opinions: run_key and one column per opinion, of judges and of people.
+-- Joins       run_key joins runs, steps, calls, scores, annotations and judgments exactly; run_id
+--             need not be unique.
 
 CREATE OR REPLACE VIEW runs AS
 FROM landed_runs ANTI JOIN superseded USING (run_key);
@@ -38,7 +41,9 @@ CREATE OR REPLACE VIEW refs AS
 FROM landed_refs;
 
 CREATE OR REPLACE VIEW scores AS
-FROM landed_scores ANTI JOIN superseded USING (run_key);
+FROM landed_scores
+ANTI JOIN superseded USING (run_key)
+LEFT JOIN opinions USING (run_key);
 
 CREATE OR REPLACE VIEW rejects AS
 FROM landed_rejects;
@@ -89,3 +94,13 @@ CREATE OR REPLACE VIEW annotations AS
 SELECT * EXCLUDE (landing, position, content_key, n_runs, nth_latest)
 FROM every_annotation
 WHERE nth_latest = 1;
+
+-- Of a question that was answered more than once the latest answer counts, a failed request only
+-- where there is no other.
+CREATE OR REPLACE VIEW judgments AS
+SELECT * EXCLUDE (landing)
+FROM landed_judgments ANTI JOIN superseded USING (run_key)
+QUALIFY row_number() OVER (
+    PARTITION BY run_key, step_index, rubric_hash, repeat, swapped
+    ORDER BY null_reason IS NOT DISTINCT FROM 'request_failed', landing DESC
+) = 1;

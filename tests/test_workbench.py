@@ -18,7 +18,7 @@ from pipeline.errors import QueryError
 from pipeline.lake import Lake
 from pipeline.metrics.registry import metrics
 from pipeline.policy import DEFAULT
-from pipeline.schema import References, Rejects, Runs, ScoreKeys, Steps, Tasks
+from pipeline.schema import Judgments, References, Rejects, Runs, ScoreKeys, Steps, Tasks
 from pipeline.scoring import score
 from pipeline.workbench import VIEWS, init_script, query, select, session
 
@@ -64,6 +64,7 @@ class TestViews:
         assert columns["tasks"] == Tasks.names()
         assert columns["refs"] == References.names()
         assert columns["rejects"] == Rejects.names()
+        assert columns["judgments"] == Judgments.names()
         assert {*ScoreKeys.names(), *metrics(), "run_key"} == set(columns["scores"])
 
     def test_rows(self, lake):
@@ -71,6 +72,7 @@ class TestViews:
             assert counts(con) == {
                 "runs": 2, "steps": 3, "calls": 1, "tasks": 0, "refs": 1, "scores": 2, "rejects": 1,
                 "annotations": 0,
+                "judgments": 0,
             }  # fmt: skip
 
     def test_enums_compare_and_come_back_as_text(self, lake):
@@ -306,6 +308,7 @@ class TestInitScript:
             assert counts(con) == {
                 "runs": 2, "steps": 4, "calls": 2, "tasks": 1, "refs": 1, "scores": 2, "rejects": 1,
                 "annotations": 0,
+                "judgments": 0,
             }  # fmt: skip
             assert con.sql("SELECT prompt FROM tasks").fetchall() == [("new",)]
             assert con.sql("SELECT recall(['a'], ['a'])").fetchall() == [(1.0,)]

@@ -29,6 +29,15 @@ class Command(click.Command):
                 formatter.write(f"  {line}\n")
 
 
+class CommandGroup(Command, click.Group):
+    """A command that is a noun with commands of its own, all declared in its module."""
+
+
+def group(name: str, *, example: str) -> Callable[[Callable[..., Any]], CommandGroup]:
+    """Declare a command with commands below it, which join it by `add_command`."""
+    return click.group(name, cls=CommandGroup, example=example)
+
+
 def command(name: str, *, example: str) -> Callable[[Callable[..., Any]], Command]:
     """Declare the command of a module: `example` is one or more lines a person can run."""
     return click.command(name, cls=Command, example=example)

@@ -7,6 +7,9 @@ format = "md"
 
 [tool.trajtab.land]     # options of one command
 set = ["team=search"]
+
+[tool.trajtab.judge.run]  # of a command below another
+url = "http://localhost:8000/v1"
 ```
 Keys are option names without the dashes. What is typed wins.
 """
@@ -24,7 +27,7 @@ from pipeline.cli.session import Session
 from pipeline.errors import InputError, SourceNotFoundError, UnknownNameError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 PROJECT = Path("pyproject.toml")
 SHARED = ("by", "debug", "format", "lake", "metric", "output", "policy", "where")
@@ -47,7 +50,7 @@ def use(ctx: click.Context, _param: click.Parameter, named: str | None) -> None:
     session = ctx.ensure_object(Session)
     config = load(named if named is not None else session.config)
     check(config, ctx)
-    ctx.default_map = defaults(config, ctx.command)
+    ctx.default_map = defaults(config, ctx.command, _path(ctx))
     session.defaults_from = config.where
     session.configured_format = ctx.default_map.get("format")
 
@@ -90,18 +93,46 @@ def check(config: Config, ctx: click.Context) -> None:
         elif not isinstance(value, dict):
             raise InputError(f"{config.where}: {key} is {value!r}; a table of options was expected")
         else:
-            for below in value:
-                _refuse_unknown(below, _keys(_command(key, ctx)), config, f"{key}.")
+            _check_table(value, _command(key, ctx), config, f"{key}.")
 
 
-def defaults(config: Config, command: click.Command) -> dict[str, Any]:
-    """Return click's defaults for one command, by parameter name."""
-    told = {**config.told, **config.told.get(command.name or "", {})}
+def _check_table(
+    table: dict[str, Any], command: click.Command, config: Config, inside: str
+) -> None:
+    """Refuse the keys of one command's table that are neither its options nor commands below it."""
+    below = command.commands if isinstance(command, click.Group) else {}
+    for key, value in table.items():
+        if key in below and isinstance(value, dict):
+            _check_table(value, below[key], config, f"{inside}{key}.")
+        else:
+            _refuse_unknown(key, [*_keys(command), *below], config, inside)
+
+
+def defaults(
+    config: Config, command: click.Command, path: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """Return click's defaults for one command, by parameter name.
+
+    `path` names it where it is below another, as ("judge", "land"); default: its own name.
+    """
+    own: Any = config.told
+    for name in path or (command.name or "",):
+        own = own.get(name, {}) if isinstance(own, dict) else {}
+    told = {**config.told, **(own if isinstance(own, dict) else {})}
     return {
         str(param.name): _value(param, told[key])
         for key, param in _keys(command).items()
         if key in told
     }
+
+
+def _path(ctx: click.Context) -> tuple[str, ...]:
+    """Return the names of a command and of those above it, the program's own left out."""
+    names = []
+    while ctx.parent is not None:
+        names.append(ctx.command.name or "")
+        ctx = ctx.parent
+    return tuple(reversed(names))
 
 
 def _command(name: str, ctx: click.Context) -> click.Command:

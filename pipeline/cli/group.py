@@ -26,6 +26,7 @@ COMMANDS = {
     "compare": "Compare a candidate with a baseline, paired by task.",
     "gate": "Judge a candidate by the limits of a gate file.",
     "trend": "Show metrics over time, and what changed.",
+    "judge": "Have a model judge runs or steps, in batch.",
     "report": "Write a report of a lake or of logs.",
     "annotations": "Pick runs for people to annotate.",
     "agreement": "Show how far annotators agree, and metrics with them.",

@@ -3,40 +3,71 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import polars as pl
+from click.core import ParameterSource
 
 from pipeline import queries
 from pipeline.cli.command import command as declare
 from pipeline.cli.options import Outputs, output_options
 from pipeline.cli.output import emit
+from pipeline.judge import rubric
+from pipeline.lake import Lake
 from pipeline.metrics import registry
+from pipeline.opinions import opinions
+from pipeline.opinions.judged import PREFIX, metric_of
 from pipeline.tables.result import Result
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pipeline.metrics.metric import Metric
 
 
-@declare("metrics", example="trajtab metrics in_order")
+_EXAMPLE = """\
+trajtab metrics in_order
+trajtab metrics judge.tool_relevance"""
+
+
+@declare("metrics", example=_EXAMPLE)
 @click.argument("name", required=False)
+@click.option(
+    "--lake",
+    type=click.Path(path_type=Path),
+    metavar="LAKE",
+    help="Also what judges and people say in this lake: judge.NAME, human.NAME.",
+)
 @output_options
-def command(name: str | None, outputs: Outputs) -> None:
+@click.pass_context
+def command(ctx: click.Context, name: str | None, lake: Path | None, outputs: Outputs) -> None:
     """List the metrics, or define one.
 
     With NAME: its formula, range and direction, when it is null, the signal of the log it rests
-    on, and how to call it in SQL.
+    on, and how to call it in SQL. The rubrics that ship with trajtab are known as judge.NAME.
     """
+    typed = ctx.get_parameter_source("lake") is ParameterSource.COMMANDLINE
+    # The configuration's lake need not be there yet: most metrics need none.
+    known = lake is not None and (typed or Lake(lake).exists())
+    more = opinions(Lake.open(lake)).metrics if lake is not None and known else ()
     if name is None:
-        emit(listed(), outputs)
+        emit(listed(more), outputs)
     else:
-        full = defined(name)
+        full = defined(name, more or _shipped(name))
         emit(full, outputs, cut=_upright(full))
 
 
-def listed() -> Result:
-    """Return all metrics, one row each."""
+def _shipped(name: str) -> list[Metric]:
+    """Return the metrics of the shipped rubrics, where one of that kind is asked for."""
+    if not name.startswith(PREFIX):
+        return []
+    return [metric_of(rubric.load(f"preset:{preset}")) for preset in rubric.presets()]
+
+
+def listed(more: Sequence[Metric] = ()) -> Result:
+    """Return all metrics, one row each, `more` last."""
     rows = [
         {
             "name": metric.name,
@@ -45,18 +76,18 @@ def listed() -> Result:
             "better": metric.better,
             "meaning": metric.meaning,
         }
-        for metric in registry.metrics().values()
+        for metric in registry.metrics_for(None, more).values()
     ]
     return Result("metrics", pl.DataFrame(rows), [])
 
 
-def defined(name: str) -> Result:
+def defined(name: str, more: Sequence[Metric] = ()) -> Result:
     """Return all there is to say of one metric, in one row.
 
     Raises:
         UnknownNameError: no metric has that name.
     """
-    metric = registry.get(name)
+    metric = registry.get(name, None, more)
     row: dict[str, Any] = {
         "name": metric.name,
         "family": metric.family,

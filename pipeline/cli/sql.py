@@ -62,8 +62,8 @@ def command(
     """Ask a lake in SQL.
 
     QUERY is one SELECT, "-" reads it from stdin; without one, on a terminal, a prompt opens.
-    Views: runs, steps, calls, tasks, refs, scores, annotations and rejects; every metric is a
-    macro. The lake is read-only, and nothing but the lake can be read.
+    Views: runs, steps, calls, tasks, refs, scores, annotations, judgments and rejects; every
+    metric is a macro. The lake is read-only, and nothing but the lake can be read.
     """
     opened = Lake.open(lake)
     if init:

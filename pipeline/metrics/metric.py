@@ -31,6 +31,7 @@ class Metric:
         "response",
         "rules",
         "user",
+        "opinion",
     ]
     kind: Literal["fraction", "flag", "count", "amount", "text"]
     """fraction: in [0, 1]; flag: 0 or 1; count: whole numbers; amount: any number of a unit; text:
@@ -51,15 +52,21 @@ class Metric:
     headline: bool = False
     """Is it in the set tables show when none is named?"""
     unit: str = ""
+    bounds: tuple[float, float] | None = None
+    """Its range, where its kind does not say it."""
 
     @property
     def low(self) -> float | None:
         """The least value it can take, or None."""
+        if self.bounds is not None:
+            return self.bounds[0]
         return None if self.kind == "text" or (self.kind == "amount" and self.unit == "") else 0.0
 
     @property
     def high(self) -> float | None:
         """The greatest value it can take, or None."""
+        if self.bounds is not None:
+            return self.bounds[1]
         return 1.0 if self.kind in ("fraction", "flag") else None
 
 

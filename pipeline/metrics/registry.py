@@ -21,7 +21,7 @@ from pipeline.metrics import (
 from pipeline.metrics.metric import LEVELS, Metric
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from pipeline.policy import Policy
 
@@ -45,36 +45,38 @@ def metrics() -> dict[str, Metric]:
     return {metric.name: metric for metric in found}
 
 
-def metrics_for(policy: Policy | None) -> dict[str, Metric]:
-    """Return all metrics by name, the policy's own last.
+def metrics_for(policy: Policy | None, more: Iterable[Metric] = ()) -> dict[str, Metric]:
+    """Return all metrics by name, the policy's own last, then `more`: a lake's opinions.
 
     Raises:
         InputError: a metric of the policy has a name that cannot be one, or is taken.
     """
     known = metrics()
-    if policy is None or not policy.metric:
-        return known
-    return {**known, **{metric.name: metric for metric in rules.own(policy, known)}}
+    own = () if policy is None or not policy.metric else rules.own(policy, known)
+    further = {metric.name: metric for metric in (*own, *more)}
+    return {**known, **further} if further else known
 
 
-def get(name: str, policy: Policy | None = None) -> Metric:
-    """Return the metric called `name`, of trajtab or of the policy.
+def get(name: str, policy: Policy | None = None, more: Iterable[Metric] = ()) -> Metric:
+    """Return the metric called `name`, of trajtab, of the policy or of `more`.
 
     Raises:
         UnknownNameError: no metric has that name.
     """
-    known = metrics_for(policy)
+    known = metrics_for(policy, more)
     if name not in known:
         raise UnknownNameError.among("metric", name, known)
     return known[name]
 
 
-def headline(policy: Policy | None = None) -> list[str]:
+def headline(policy: Policy | None = None, more: Iterable[Metric] = ()) -> list[str]:
     """Return the names of the metrics that tables show when none is named; a policy's own are."""
-    return [name for name, metric in metrics_for(policy).items() if metric.headline]
+    return [name for name, metric in metrics_for(policy, more).items() if metric.headline]
 
 
-def chosen(names: Sequence[str] | None, policy: Policy | None = None) -> list[Metric]:
+def chosen(
+    names: Sequence[str] | None, policy: Policy | None = None, more: Sequence[Metric] = ()
+) -> list[Metric]:
     """Return the metrics of that name; None is the headline set, "all" is every one in figures.
 
     Raises:
@@ -82,10 +84,11 @@ def chosen(names: Sequence[str] | None, policy: Policy | None = None) -> list[Me
         InputError: the metric is text, which has no mean.
     """
     if names is None:
-        names = headline(policy)
+        names = headline(policy, more)
     elif "all" in names:
-        names = [name for name, metric in metrics_for(policy).items() if metric.kind != "text"]
-    return [_figure(get(name, policy)) for name in names]
+        known = metrics_for(policy, more)
+        names = [name for name, metric in known.items() if metric.kind != "text"]
+    return [_figure(get(name, policy, more)) for name in names]
 
 
 def _figure(metric: Metric) -> Metric:

@@ -65,7 +65,8 @@ def report(
     groups = list(dict.fromkeys(by)) or [name for name in ARM if found.overview[name] > 1]
     totals = aggregate(lake, policy=policy)
     spread = percentiles(lake, policy=policy)
-    known = registry.metrics_for(rules)
+    state = current(lake, rules)
+    known = registry.metrics_for(rules, state.opinions.metrics)
     body = [
         _header(lake, rules, found.overview),
         _totals(totals, known),
@@ -73,7 +74,7 @@ def report(
         _groups(aggregate(lake, by=groups, policy=policy), groups, known) if groups else "",
         _tools(found.tools),
         _worst(found.worst),
-        quality(lake, current(lake, rules), found, totals.rows, known),
+        quality(lake, state, found, totals.rows, known),
     ]
     return page(f"trajtab report: {lake.name}", "".join(body))
 

@@ -64,7 +64,7 @@ def sweep(
     mark = client.head(MARK)
     # A key that may not delete lands all the same.
     with suppress(LakeError):
-        for parent in ("batches", "tasks", "scores", "annotations", "judgments"):
+        for parent in ("batches", "tasks", "scores", "annotations", "judge_requests", "judgments"):
             # Listed before the manifests are read: what comes after is young anyway.
             listed = client.list(parent)
             named = {name for folder in load(parent) for name in _names(folder, manifest(folder))}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pipeline.store.address import Address
     from pipeline.store.client import Client
 
-ORDERED = ("batches", "tasks", "annotations")
+ORDERED = ("batches", "tasks", "annotations", "judgments")
 """Folders that only a commit of `head.json` adds to."""
 
 SMALL = 1 << 20

@@ -63,11 +63,15 @@ class Opened(NamedTuple):
 
     con: DuckDBPyConnection
     arms: list[Arm]
+    opinions: Sequence[Metric] = ()
+    """The metrics of what judges and people say in this lake."""
 
     def metrics(self, names: Sequence[str] | None) -> list[Metric]:
         """Return the metrics of these names; without names those headline metrics all arms have."""
         wanted = list(dict.fromkeys(names)) if names else None
-        first, *others = ({m.name: m for m in chosen(wanted, arm.policy)} for arm in self.arms)
+        first, *others = (
+            {m.name: m for m in chosen(wanted, arm.policy, self.opinions)} for arm in self.arms
+        )
         return [m for name, m in first.items() if all(name in other for other in others)]
 
     @property
@@ -103,7 +107,8 @@ def opened_arms(
     lake = lake if isinstance(lake, Lake) else Lake.open(lake)
     con = connect(macros=False)
     try:
-        yield Opened(con, _arms(con, lake, asked, where))
+        arms, opinions = _arms(con, lake, asked, where)
+        yield Opened(con, arms, opinions)
     finally:
         con.close()
 
@@ -119,13 +124,13 @@ def counted(number: int, noun: str) -> str:
 
 def _arms(
     con: DuckDBPyConnection, lake: Lake, asked: Sequence[Asked], where: str | None
-) -> list[Arm]:
+) -> tuple[list[Arm], Sequence[Metric]]:
     policies = [policy_of(lake, arm.policy) for arm in asked]
     states = [current(lake, policy) for policy in policies]
     _create_runs(con, lake, states[0].superseded)
     for arm, policy, state in zip(asked, policies, states, strict=True):
         scores = _parquet(con, state.scores, "scores", scores_schema(policy))
-        con.execute(f"CREATE VIEW scores_{arm.name} AS {scores}")
+        con.execute(f"CREATE VIEW scores_{arm.name} AS {state.opinions.joined(con, scores)}")
     _create_picks(con, asked, where)
     con.execute(queries.read("tables/members"))
     found = []
@@ -136,7 +141,7 @@ def _arms(
             raise InputError(f"{_named(arm, where)} matches none of the lake's {runs}")
         made_from = _hash(lake, state, policy, (arm.filter, where))
         found.append(Arm(arm.name, arm.filter, policy, n_runs, n_unscored, made_from))
-    return found
+    return found, states[0].opinions.metrics
 
 
 def _create_runs(con: DuckDBPyConnection, lake: Lake, superseded: list[int]) -> None:
@@ -196,4 +201,5 @@ def _hash(
 ) -> str:
     """Hash what an arm is made from: folders are named by their content."""
     folders = [folder.name for folder in (*lake.batches(), *state.scores)]
+    folders += [state.opinions.hash] if state.opinions.metrics else []
     return xxh3_128_hexdigest(repr((filters, policy.hash, METRICS_VERSION, folders)).encode())

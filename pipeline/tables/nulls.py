@@ -66,6 +66,8 @@ def causes(metric: Metric) -> list[Cause]:
     """Return what can make the metric null, the first that holds counts."""
     if metric.family == "response":
         return [("no reference answer", "true")]
+    if metric.family == "opinion":
+        return [("no opinion", "true")]
     return OF_REFERENCE if metric.reference else OF_METRIC.get(metric.name, [])
 
 

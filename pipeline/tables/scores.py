@@ -102,4 +102,4 @@ def _known(name: str, known: Iterable[str]) -> str:
 def _typed(rows: pl.DataFrame, policy: Policy) -> pl.DataFrame:
     """Return rows with their declared dtypes: DuckDB gives an enumeration back as text."""
     declared = scores_schema(policy)
-    return rows.cast({name: declared[name] for name in rows.columns})
+    return rows.cast({name: declared[name] for name in rows.columns if name in declared})

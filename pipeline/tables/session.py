@@ -26,10 +26,13 @@ class Session(NamedTuple):
     con: duckdb.DuckDBPyConnection
     policy: Policy
     notes: list[str]
+    opinions: Sequence[Metric] = ()
+    """The metrics of what judges and people say in this lake."""
 
     def metrics(self, names: Sequence[str] | None) -> list[Metric]:
         """Return the metrics of these names, each once; without names the headline set."""
-        return chosen(list(dict.fromkeys(names)) if names else None, self.policy)
+        wanted = list(dict.fromkeys(names)) if names else None
+        return chosen(wanted, self.policy, self.opinions)
 
 
 @contextmanager
@@ -45,7 +48,8 @@ def opened(
     in_use = policy_of(lake, policy)
     con, state = score_session(lake, in_use, where)
     try:
-        yield Session(con, in_use, [f"policy: {in_use.title}", *unscored(state)])
+        notes = [f"policy: {in_use.title}", *unscored(state)]
+        yield Session(con, in_use, notes, state.opinions.metrics)
     except (duckdb.DataError, duckdb.ProgrammingError) as error:
         # Without a filter no text of the user's is in the query: the fault is ours.
         if where is None:

@@ -43,7 +43,7 @@ RESULT = Result("demo", ROWS, ["policy: <default>", "2 of 3 batches"])
 @pytest.fixture
 def printing(monkeypatch, run):
     """Call a command that prints RESULT."""
-    monkeypatch.setattr(metrics_command, "listed", lambda: RESULT)
+    monkeypatch.setattr(metrics_command, "listed", lambda *_: RESULT)
     return lambda *args: run("metrics", *args)
 
 
