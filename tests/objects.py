@@ -151,6 +151,10 @@ def environment(url: str, cache: object) -> dict[str, str]:
     }
 
 
+class RefusedError(Exception):
+    """Raised by `stop`: the store refuses a conditional write."""
+
+
 class Counting(Client):
     """A client that remembers its requests, and may be stopped before or after any write."""
 
@@ -179,7 +183,10 @@ class Counting(Client):
         return bytes(self._seen("range", name, lambda: Client.range(self, name, start, end)))
 
     def swap(self, name: str, data: bytes, version: Any) -> bool:
-        return bool(self._seen("write", name, lambda: Client.swap(self, name, data, version)))
+        try:
+            return bool(self._seen("write", name, lambda: Client.swap(self, name, data, version)))
+        except RefusedError:
+            return False
 
     def put(self, name: str, content: Any) -> None:
         self._seen("write", name, lambda: Client.put(self, name, content))

@@ -99,6 +99,16 @@ class Client:
         """Write an object where there is none, and tell whether there was none."""
         return self.swap(name, data, None)
 
+    def ensure(self, name: str, data: bytes) -> None:
+        """Write an object unless there is one: afterwards there is, whoever wrote it.
+
+        A store may refuse all of several that write at the same moment.
+        """
+        for _ in range(TRIES):
+            if self.create(name, data) or self.head(name) is not None:
+                return
+        raise LakeError(f"{self.address}: cannot write {name}: refused, though it is not there")
+
     def swap(self, name: str, data: bytes, version: dict[str, str | None] | None) -> bool:
         """Write an object in place of that version, and tell whether it still was the one there.
 

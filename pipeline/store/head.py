@@ -62,7 +62,7 @@ def manifest_name(folder: str) -> str:
 def complete(client: Client, commit: Commit) -> None:
     """Write the manifests of a commit that are not there yet, in its order."""
     for folder, manifest in commit.folders.items():
-        client.create(manifest_name(folder), bytes(manifest))
+        client.ensure(manifest_name(folder), bytes(manifest))
 
 
 def advance(client: Client, head: Head, folders: Mapping[str, bytes]) -> Commit | None:

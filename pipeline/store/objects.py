@@ -45,7 +45,7 @@ class ObjectStorage(ObjectReader):
     def found(self, settings: bytes) -> None:
         """Write lake.json where there is none, in a store that heeds conditions."""
         refuse_unconditional(self.client)
-        self.client.create("lake.json", settings)
+        self.client.ensure("lake.json", settings)
 
     def write(self, name: str, data: bytes) -> None:
         """Replace a small object as a whole."""
@@ -65,7 +65,7 @@ class ObjectStorage(ObjectReader):
         if replace:
             self.client.put(manifest_name(draft.relative), manifest)
         else:
-            self.client.create(manifest_name(draft.relative), manifest)
+            self.client.ensure(manifest_name(draft.relative), manifest)
         self._manifests.pop(draft.relative, None)
         self._listings.pop(draft.relative.rsplit("/", 1)[0], None)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 from landings import assert_whole, content, ids, source
+from objects import RefusedError
 
 from pipeline.errors import LakeError
 from pipeline.lake import Decision, Draft, Lake
@@ -168,6 +169,27 @@ def test_a_request_that_met_itself_has_won(memory: Memory) -> None:
     assert head.advance(Lake.open(URL).storage.client, other, {"batches/b-2": b"{}"}) is not None
     assert head.advance(Lake.open(URL).storage.client, other, {"batches/b-3": b"{}"}) is None
     assert memory.names(URL) == ["head.json", "lake.json", "swept.json"]
+
+
+def test_a_write_refused_for_nothing_is_made_again(tmp_path: Path, memory: Memory) -> None:
+    """Stores answer conflict to all of several at once; the manifest must be there in the end."""
+    refusals = {"manifest.json": 2, "lake.json": 1}
+
+    def stop(kind: str, name: str, when: str) -> None:
+        last = name.rsplit("/", 1)[-1]
+        if kind == "write" and when == "before" and refusals.get(last, 0):
+            refusals[last] -= 1
+            raise RefusedError
+
+    memory.stop = stop
+    assert land([source(tmp_path, range(3))], URL, workers=1).runs == 3
+    assert set(refusals.values()) == {0}
+    assert len(Lake.open(URL).batches()) == len(Lake.open(URL).tasks()) == 1
+    refusals["manifest.json"] = 2 + 3  # two are there, the third is tried three times
+    with pytest.raises(LakeError, match=r"refused, though it is not there"):
+        land([source(tmp_path, range(5), "other")], URL, workers=1)
+    assert land([source(tmp_path, range(5), "other")], URL, workers=1).already == 2
+    assert ids(URL) == [f"r{i:02}" for i in range(5)]
 
 
 def test_uploads_are_used_again_where_the_decision_is_the_same(memory: Memory) -> None:

@@ -95,7 +95,7 @@ def test_two_writers_at_once(s3: str, proxy: Proxy, tmp_path: Path) -> None:
     def judge(request: Request, when: str) -> int | None:
         if is_write(request, "head.json") and when == "before" and not both.broken:
             with suppress(threading.BrokenBarrierError):
-                both.wait(timeout=20)
+                both.wait(timeout=120)
                 both.abort()  # only the first two meet
         return None
 
