@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from pipeline.current import scores_schema
-from pipeline.metrics.metric import NAMES
 from pipeline.metrics.registry import metrics
 from pipeline.scoring import (
     keys,
@@ -78,7 +77,7 @@ def score_batch(lake: Lake, batch: Folder, tasks: pl.DataFrame, policy: Policy) 
     judged = verdicts.counts(runs, keyed.steps, tasks, tools, policy)
     answered = response.of_batch(batch, runs, steps, tasks)
     counted = pl.concat([runs, path.counts, compared.runs, judged, answered], how="horizontal")
-    scores = finished(overall.overall(counted, expected, policy))
+    scores = finished(overall.overall(counted, policy))
     return Scored(
         user_metrics.with_metrics(scores, runs, policy),
         keyed.lexicon.rekeyed,
@@ -128,9 +127,8 @@ def finished(counted: pl.DataFrame) -> pl.DataFrame:
     values = []
     for name, metric in metrics().items():
         value = pl.col(name) if metric.family in FAMILIES else metric.value
-        if metric.reference:
-            gone = failed if NAMES in name or metric.family == "response" else failed | hidden
-            value = pl.when(~gone).then(value)
+        if metric.family == "response":
+            value = pl.when(~failed).then(value)
         if name != "success":
             values.append(value.alias(name))
     schema = scores_schema()

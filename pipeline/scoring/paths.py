@@ -13,8 +13,8 @@ from pipeline.scoring.outputs import outputs_used
 from pipeline.scoring.patterns import any_match
 from pipeline.scoring.recovery import recovery_steps, retries
 from pipeline.scoring.repeats import repeats
-from pipeline.scoring.segments import logged_totals, owners, totals
-from pipeline.scoring.usage import distinct, usage
+from pipeline.scoring.segments import Segments
+from pipeline.scoring.usage import usage
 
 if TYPE_CHECKING:
     from pipeline.policy import Policy
@@ -62,17 +62,17 @@ class Paths(NamedTuple):
 
 def paths(runs: pl.DataFrame, steps: pl.DataFrame, policy: Policy) -> Paths:
     """Count and mark; `steps` has `step_columns(policy)`, run after run, `n_rows` of `runs` each."""
-    lengths = runs["n_rows"]
-    calls = laid_out(steps, lengths, policy.errors)
+    in_run = Segments(runs["n_rows"])
+    calls, made = laid_out(steps, in_run, policy.errors)
     repeated = repeats(calls, policy.backtracking)
-    marks = [calls, repeated.marks, loops(calls), retries(calls), _used(steps, lengths, policy)]
+    marks = [calls, repeated.marks, loops(calls), retries(calls), _used(steps, in_run, policy)]
     reached = recovery_steps(calls, policy.recovery.max_steps).alias("recovery_steps")
     marked = pl.concat(marks, how="horizontal").with_columns(reached)
-    used = usage(runs, steps, calls)
-    counted = _counted(marked, used["n_calls"], policy)
-    abandoned = _abandonments(steps, lengths, policy.backtracking.abandon_patterns)
+    used = usage(runs, steps, in_run, calls, made)
+    counted = _counted(marked, made, used["n_tools"], policy)
+    abandoned = _abandonments(steps, in_run, policy.backtracking.abandon_patterns)
     counts = pl.concat([used, counted, abandoned.to_frame()], how="horizontal")
-    return Paths(counts, _blanked(marked, used["n_calls"], counted), repeated.compared)
+    return Paths(counts, _blanked(marked, counted), repeated.compared)
 
 
 def call_scores(
@@ -90,19 +90,18 @@ def call_scores(
     return CallScores.conform(calls.with_columns(**keys, **matched))
 
 
-def _used(steps: pl.DataFrame, lengths: pl.Series, policy: Policy) -> pl.DataFrame:
+def _used(steps: pl.DataFrame, in_run: Segments, policy: Policy) -> pl.DataFrame:
     if policy.path.output_used:
-        return outputs_used(steps, lengths).to_frame()
+        return outputs_used(steps, in_run.owners).to_frame()
     n_calls = int((steps["kind"] == "tool_call").sum())
     return pl.select(pl.repeat(None, n_calls, dtype=pl.Boolean).alias("output_used"))
 
 
-def _counted(calls: pl.DataFrame, n_calls: pl.Series, policy: Policy) -> pl.DataFrame:
+def _counted(
+    calls: pl.DataFrame, made: Segments, n_tools: pl.Series, policy: Policy
+) -> pl.DataFrame:
     """Count marked calls per run, each count null where the log cannot tell."""
-
-    def count(marked: pl.Series) -> pl.Series:
-        return totals(marked, n_calls)
-
+    n_calls, count = made.lengths, made.totals
     retry, same, used = calls["is_retry"], calls["is_same_retry"], calls["output_used"]
     found = pl.DataFrame(
         {
@@ -116,8 +115,8 @@ def _counted(calls: pl.DataFrame, n_calls: pl.Series, policy: Policy) -> pl.Data
             "n_clean": count(calls["is_clean"]),
             "n_backtracks": count(calls["is_backtrack"]),
             "n_loops": count(calls["n_starting"]),
-            "n_duplicate": n_calls - distinct(calls["call_key"], n_calls).fill_null(0),
-            "n_duplicate_names": n_calls - distinct(calls["name_key"], n_calls).fill_null(0),
+            "n_duplicate": n_calls - made.distinct(calls["call_key"]).fill_null(0),
+            "n_duplicate_names": n_calls - n_tools,
             "n_outputs": count(used.is_not_null()),
             "n_outputs_used": count(used),
         }
@@ -134,21 +133,20 @@ def _counted(calls: pl.DataFrame, n_calls: pl.Series, policy: Policy) -> pl.Data
     ).with_columns(pl.when("captured").then(pl.col(NEED_ARGUMENTS)))
 
 
-def _abandonments(steps: pl.DataFrame, lengths: pl.Series, patterns: list[str]) -> pl.Series:
+def _abandonments(steps: pl.DataFrame, in_run: Segments, patterns: list[str]) -> pl.Series:
     """Count the model texts that give up; null where no pattern is given or no text is logged."""
     name = "abandonments"
     if not patterns:
-        return pl.repeat(None, len(lengths), dtype=pl.Int64, eager=True).alias(name)
+        return pl.repeat(None, len(in_run.lengths), dtype=pl.Int64, eager=True).alias(name)
     of_model = pl.col("kind").is_in(["llm_call", "final"])
     texts = steps.select(pl.when(of_model).then("content")).to_series()
-    return logged_totals(
-        any_match(texts, patterns, "backtracking.abandon_patterns"), lengths
-    ).alias(name)
+    told = any_match(texts, patterns, "backtracking.abandon_patterns")
+    return in_run.logged_totals(told).alias(name)
 
 
-def _blanked(calls: pl.DataFrame, lengths: pl.Series, counts: pl.DataFrame) -> pl.DataFrame:
+def _blanked(calls: pl.DataFrame, counts: pl.DataFrame) -> pl.DataFrame:
     """Blank the marks of calls whose run cannot tell."""
-    told = counts.select(pl.col("captured", "signalled").gather(owners(lengths)))
+    told = counts.select(pl.col("captured", "signalled").gather(calls["run"]))
     captured, signalled = pl.lit(told["captured"]), pl.lit(told["signalled"])
     return calls.with_columns(
         pl.when(captured).then(pl.col("is_backtrack", "in_loop")),

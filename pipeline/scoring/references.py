@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from pipeline.schema import References
-from pipeline.scoring.segments import starts
+from pipeline.scoring.segments import Segments
 
 if TYPE_CHECKING:
     from pipeline.lake import Lake
@@ -28,11 +28,13 @@ TEXTS = ("tool_name", "tool_args", "compare_args")
 class Expected(NamedTuple):
     """All expected calls in use, cut into what one unit of comparison faces: a *ref*.
 
-    `alternatives`: reference_set, reference_id, n_turns. `refs`: ref (number), reference_set,
-    reference_id, turn, n_expected, first (offset into `calls`), relation (does any call need more
-    than its key?), optional (is any?). `calls`: ref, position
-    (in the ref), origin (in the alternative), key, name_key, args_status, optional; sorted by
-    (ref, position). The last ref is empty: what a turn faces for which nothing is expected.
+    `alternatives`: reference_set, reference_id, n_turns, n_reference (its calls, optional ones
+    counted). `refs`: ref (number), reference_set, reference_id, turn, n_expected, first (offset
+    into `calls`), relation (does any call need more than its key?), search (does matching need a
+    search?), optional (is any call?). `calls`: ref, position (in the ref), origin (in the
+    alternative), key, name_key, special (does it need more than its key?), args_status, optional;
+    sorted by (ref, position). The last ref is empty: what a turn faces for which nothing is
+    expected.
     """
 
     alternatives: pl.DataFrame
@@ -71,20 +73,34 @@ def arrange(rows: pl.DataFrame, *, by_turn: bool) -> Expected:
         "reference_set", "reference_id", "turn", "position"
     )
     alternatives = ordered.group_by("reference_set", "reference_id", maintain_order=True).agg(
-        (pl.col("turn").max() + 1).alias("n_turns")
+        (pl.col("turn").max() + 1).alias("n_turns"),
+        pl.col("position").count().cast(pl.Int64).alias("n_reference"),
     )
-    real = ordered.filter(pl.col("position").is_not_null())
+    real = ordered.filter(pl.col("position").is_not_null()).with_columns(_searched())
     ends = ["reference_set", "reference_id", "turn"]
     refs = real.group_by(ends, maintain_order=True).agg(
         pl.len().cast(pl.Int64).alias("n_expected"),
         pl.col("special").any().fill_null(value=False).alias("relation"),
+        pl.col("search").any(),
         pl.col("optional").any(),
     )
-    empty = pl.DataFrame({"n_expected": [0], "relation": [False], "optional": [False]})
-    refs = pl.concat([refs, empty], how="diagonal_relaxed").with_row_index("ref")
-    refs = refs.with_columns(starts(refs["n_expected"]).alias("first"))
-    calls = real.rename({"position": "origin"}).join(
-        refs.select("ref", *ends), on=ends, maintain_order="left"
+    empty = {"n_expected": [0], "relation": [False], "search": [False], "optional": [False]}
+    refs = pl.concat([refs, pl.DataFrame(empty)], how="diagonal_relaxed").with_row_index("ref")
+    cut = Segments(refs["n_expected"])
+    calls = real.rename({"position": "origin"}).with_columns(
+        cut.owners.alias("ref"), cut.ordinals.cast(pl.Int64).alias("position")
     )
-    place = pl.int_range(calls.height, eager=True) - refs["first"].gather(calls["ref"])
-    return Expected(alternatives, refs, calls.with_columns(place.cast(pl.Int64).alias("position")))
+    return Expected(alternatives, refs.with_columns(cut.starts.alias("first")), calls)
+
+
+def _searched() -> pl.Expr:
+    """Tell of which expected calls a search must find the match.
+
+    Calls that take any arguments, where their tool is expected in no other way, match all calls
+    of the tool, first come, first served. Beside expected calls told by key it matters who is left
+    for whom.
+    """
+    any_arguments = pl.col("special") & (pl.col("args_status") == "any")
+    of_tool = ["reference_set", "reference_id", "turn", "name_key"]
+    mixed = any_arguments.any().over(of_tool) & ~any_arguments.all().over(of_tool)
+    return ((pl.col("special") & ~any_arguments) | mixed).fill_null(value=False).alias("search")

@@ -1,0 +1,132 @@
+"""All counts of all comparisons at once, in as many rounds as the longest run has matched calls.
+
+Round k looks at the k-th matched call of every run that has one. A comparison's state is a few
+64-bit integers, a bit per expected position, and a call's mask moves them all on:
+
+- `free`: a zero for each position where the longest common subsequence grows, after Hyyrö,
+  "Bit-parallel LCS-length computation revisited" (2004);
+- `next`: the one position the greedy walk waits for;
+- `taken`: positions that have their call, each call taking the first that is left to it;
+- `hits`: positions matched by the call of the same number; `lead`: the first that is not, as far
+  as all before it are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+from pipeline.scoring.masks import BITS, POWERS
+from pipeline.scoring.segments import Segments
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FULL = (1 << BITS) - 1
+STATE = {"free": FULL, "next": 1, "taken": 0, "hits": 0, "lead": 1}
+ORDER = ("pair", "at", "count")
+
+
+class Rounds(NamedTuple):
+    """What the rounds counted."""
+
+    counts: pl.DataFrame
+    """One row per comparison and, for each level: position_hits, prefix, tp, walked, lcs_length,
+    and `taken`, the positions met, as bits."""
+    places: pl.Series
+    """Of each matched call the position it takes at the first level; null where none is left."""
+
+
+def rounds(matched: pl.DataFrame, n_pairs: int, levels: Sequence[str]) -> Rounds:
+    """Count; `matched` is `masks.masks`, levels are the suffixes of its masks."""
+    met = matched.select(
+        *(pl.col(f"mask{level}") for level in levels),
+        *((pl.col(f"mask{level}") & _here()).alias(f"hit{level}") for level in levels),
+    )
+    state = _begun(matched["pair"], n_pairs, levels)
+    finished, rows, taken = [], [], []
+    for step in range(int(state["count"].max() or 0)):  # type: ignore[arg-type]  # an integer
+        alive = int((state["count"] > step).sum())
+        finished.append(state.slice(alive))
+        state = state.head(alive)
+        row = state["at"] + step
+        seen = met.select_seq(pl.all().gather(row))
+        state = pl.concat([state, seen], how="horizontal").select_seq(
+            *ORDER, *(moved for level in levels for moved in _moved(level)), _lowest(levels[0])
+        )
+        rows.append(row)
+        taken.append(state.drop_in_place("lowest"))
+    finished.append(state)
+    ends = pl.concat(finished[::-1]).sort("pair")
+    return Rounds(ends.select(_counts(levels)), _places(rows, taken, matched.height))
+
+
+def _here() -> pl.Expr:
+    """Return the bit of the position with the call's own number in the run."""
+    number = pl.col("ordinal")
+    return pl.when(number < BITS).then(pl.lit(POWERS).gather(number.clip(upper_bound=BITS - 1))).otherwise(0)
+
+
+def _begun(pair: pl.Series, n_pairs: int, levels: Sequence[str]) -> pl.DataFrame:
+    """Return the state of each comparison before the first round, most matched calls first."""
+    stretches = pair.rle().struct.unnest()
+    none = pl.zeros(n_pairs, dtype=pl.UInt32, eager=True)
+    count = none.scatter(stretches["value"], stretches["len"].cast(pl.UInt32))
+    begun = {
+        f"{name}{level}": pl.repeat(value, n_pairs, dtype=pl.UInt64, eager=True)
+        for level in levels
+        for name, value in STATE.items()
+    }
+    return (
+        pl.DataFrame({"at": Segments(count).starts.cast(pl.UInt32), "count": count})
+        .with_row_index("pair")
+        .sort("count", descending=True)
+        .with_columns(**begun)
+    )
+
+
+def _moved(level: str) -> list[pl.Expr]:
+    mask, hit = pl.col(f"mask{level}"), pl.col(f"hit{level}")
+    free, awaited, taken, hits, lead = (pl.col(f"{name}{level}") for name in STATE)
+    met = free & mask
+    return [
+        ((free + met) | (free - met)).alias(f"free{level}"),
+        awaited + (awaited & mask),
+        taken | _first_left(taken, mask),
+        hits | hit,
+        lead + (lead & hit),
+    ]
+
+
+def _first_left(taken: pl.Expr, mask: pl.Expr) -> pl.Expr:
+    left = mask & ~taken
+    return left & (~left + 1)
+
+
+def _lowest(level: str) -> pl.Expr:
+    return _first_left(pl.col(f"taken{level}"), pl.col(f"mask{level}")).alias("lowest")
+
+
+def _counts(levels: Sequence[str]) -> list[pl.Expr]:
+    return [
+        expression.cast(pl.Int64).alias(f"{name}{level}")
+        for level in levels
+        for name, expression in (
+            ("position_hits", pl.col(f"hits{level}").bitwise_count_ones()),
+            ("prefix", pl.col(f"lead{level}").bitwise_trailing_zeros()),
+            ("tp", pl.col(f"taken{level}").bitwise_count_ones()),
+            ("walked", pl.col(f"next{level}").bitwise_trailing_zeros()),
+            ("lcs_length", pl.col(f"free{level}").bitwise_count_zeros()),
+        )
+    ] + [pl.col(f"taken{level}") for level in levels]
+
+
+def _places(rows: list[pl.Series], taken: list[pl.Series], n_rows: int) -> pl.Series:
+    places = pl.zeros(n_rows, dtype=pl.UInt64, eager=True)
+    if rows:
+        places = places.scatter(pl.concat(rows), pl.concat(taken))
+    met = places.to_frame("bit")
+    return met.select(
+        pl.when(pl.col("bit") != 0).then(pl.col("bit").bitwise_trailing_zeros()).alias("place")
+    ).to_series()
