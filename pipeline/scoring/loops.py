@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from pipeline.scoring.equals import at_distances
+
 LONGEST_CYCLE = 4
 FEWEST_REPEATS = 3
 
@@ -17,39 +19,41 @@ def loops(calls: pl.DataFrame) -> pl.DataFrame:
     A loop is a maximal run of calls of which each equals the one a cycle before it, over at least
     three repeats of a cycle that is primitive: no repetition of a shorter one.
     """
-    nothing = pl.zeros(calls.height, dtype=pl.Int64, eager=True)
-    starting, inside = nothing, nothing > 0
-    for cycle in range(1, LONGEST_CYCLE + 1):
-        later = _later_rounds(calls, cycle)
-        begins = (later & ~later.shift(1, fill_value=False)).shift(-cycle, fill_value=False)
-        starting = starting + begins.cast(pl.Int64)
-        for back in range(cycle + 1):
-            inside = inside | later.shift(-back, fill_value=False)
+    starting = pl.zeros(calls.height, dtype=pl.UInt32, eager=True)
+    inside = pl.zeros(calls.height, dtype=pl.Boolean, eager=True)
+    cycles = range(1, LONGEST_CYCLE + 1)
+    repeats = dict(zip(cycles, at_distances(calls, ["call_key"], cycles), strict=True))
+    for cycle in cycles:
+        found = _loops(repeats, cycle)
+        if found.height:
+            begins = found["first_later"] - cycle
+            starting = starting.scatter(begins, starting[begins] + 1)
+            rows = found.select(pl.int_ranges(pl.lit(begins), "end").explode()).to_series()
+            inside = inside.scatter(rows, values=True)
     return pl.DataFrame({"n_starting": starting, "in_loop": inside})
 
 
-def _repeats(calls: pl.DataFrame, cycle: int) -> pl.Series:
-    """Tell of each call whether it equals the one a cycle before it, in the same run."""
-    key = calls["call_key"]
-    return (key == key.shift(cycle)).fill_null(value=False) & (calls["nth"] >= cycle)
+def _loops(repeats: dict[int, pl.Series], cycle: int) -> pl.DataFrame:
+    """Return the loops of a cycle: the first call past the first round, and the end.
+
+    `repeats`: for each cycle the calls that equal the one a cycle before them, in order.
+    """
+    rows = repeats[cycle]
+    # Calls that lie side by side keep their distance to their own number in the list.
+    stretches = (rows - pl.int_range(len(rows), dtype=rows.dtype, eager=True)).rle().struct.unnest()
+    found = (
+        stretches.with_columns((pl.col("len").cum_sum() - pl.col("len")).alias("at"))
+        .filter(pl.col("len") >= (FEWEST_REPEATS - 1) * cycle)
+        .select(pl.lit(rows).gather("at").alias("first_later"), "len")
+        .with_columns((pl.col("first_later") + pl.col("len")).alias("end"))
+    )
+    if cycle in SHORTER and found.height:
+        found = found.filter(_is_primitive(found["first_later"], cycle, repeats[SHORTER[cycle]]))
+    return found
 
 
-def _later_rounds(calls: pl.DataFrame, cycle: int) -> pl.Series:
-    """Tell which calls lie in a loop of that cycle, past its first round."""
-    repeats = _repeats(calls, cycle)
-    stretches = repeats.rle().struct.unnest()
-    lengths = stretches["len"].cast(pl.Int64)
-    first_later = lengths.cum_sum() - lengths
-    is_loop = stretches["value"] & (lengths >= (FEWEST_REPEATS - 1) * cycle)
-    if cycle in SHORTER:
-        is_loop = is_loop & _is_primitive(calls, first_later, cycle)
-    return is_loop.gather(repeats.rle_id())
-
-
-def _is_primitive(calls: pl.DataFrame, first_later: pl.Series, cycle: int) -> pl.Series:
+def _is_primitive(first_later: pl.Series, cycle: int, shorter: pl.Series) -> pl.Series:
     """Tell of the cycles that end before `first_later` whether they repeat no shorter one."""
-    shorter = SHORTER[cycle]
-    repeats = _repeats(calls, shorter).cast(pl.Int64).cum_sum()
-    before = pl.concat([pl.Series([0], dtype=pl.Int64), repeats])
-    begin = (first_later - cycle + shorter).clip(lower_bound=0)
-    return before.gather(first_later) - before.gather(begin) < cycle - shorter
+    begin = first_later - (cycle - SHORTER[cycle])
+    n_repeats = shorter.search_sorted(first_later).cast(pl.Int64) - shorter.search_sorted(begin)
+    return n_repeats < cycle - SHORTER[cycle]

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from pipeline.scoring.equals import Pairs, marked, pairs
 from pipeline.scoring.progress import progress
 from pipeline.scoring.similarity import near
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pipeline.policy import Backtracking
-
-Windows = list[tuple[int, pl.Series]]
-"""Distances, and of each call whether the call so many before it is looked at."""
 
 
 class Repeats(NamedTuple):
@@ -36,50 +34,48 @@ def repeats(calls: pl.DataFrame, back: Backtracking) -> Repeats:
     where the policy has a similarity, without a change that means progress.
     """
     failed, key = calls["failed"], calls["call_key"]
-    seen = list(windows(calls, back))
-    may_repeat = _counted(calls, seen, back)
-    close = None if back.similarity is None else near(calls, may_repeat, back.similarity)
-    never = _nowhere(calls)
-    done_before, repeated, retried = never, never, never
-    for (distance, within), (_, counted) in zip(seen, may_repeat, strict=True):
-        equal = _same(key, distance)
-        done_before = done_before | (equal & within & ~failed.shift(distance))
-        alike = (equal if close is None else equal | close.at(distance)) & counted
-        retried = retried | (alike & ~repeated & failed.shift(distance))  # the last one decides
-        repeated = repeated | alike
+    counts = _counted(calls, back)
+    similar = back.similarity
+    near_to = (
+        None if similar is None else near(calls, map(counts, _windows(calls, back)), similar)
+    )
+    done_before, repeated, retried = (marked(failed[:0].arg_true(), calls.height) for _ in range(3))
+    for found in _windows(calls, back):
+        equal = key[found.later] == key[found.earlier]
+        done = found.kept(equal & ~failed[found.earlier])
+        done_before = done_before.scatter(done.later, values=True)
+        alike = counts(found.kept(equal if near_to is None else equal | near_to.tells(found)))
+        last = alike.later.is_first_distinct() & ~repeated[alike.later]  # the last one decides
+        retried = retried.scatter(alike.later.filter(last & failed[alike.earlier]), values=True)
+        repeated = repeated.scatter(alike.later, values=True)
     again = repeated & ~retried if back.retries == "exempt" else repeated
-    marks = pl.DataFrame({"is_backtrack": again, "is_clean": ~failed & ~done_before})
-    return Repeats(marks, 0 if close is None else close.compared)
+    marks = pl.DataFrame({"is_backtrack": again, "is_clean": ~(failed | done_before)})
+    return Repeats(marks, 0 if near_to is None else near_to.compared)
 
 
-def windows(calls: pl.DataFrame, back: Backtracking) -> Iterator[tuple[int, pl.Series]]:
-    """Yield 1, 2, 3, … and of each call whether the one so many calls before it is in its window."""
-    nth = calls["nth"]
-    place = nth if back.window_unit == "calls" else calls["place"]
-    longest = int(nth.max() or 0)  # type: ignore[arg-type]  # a number or None
-    for distance in range(1, min(back.window, longest) + 1):
-        near_enough = place - place.shift(distance) <= back.window
-        yield distance, (nth >= distance) & near_enough.fill_null(value=False)
+def _windows(calls: pl.DataFrame, back: Backtracking) -> Iterator[Pairs]:
+    """Yield the pairs of calls within the window that may be alike, the nearest first."""
+    columns = ["call_key"] if back.similarity is None else ["call_key", "name_key"]
+    place = calls["nth" if back.window_unit == "calls" else "place"]
+    for found in pairs(calls, columns, back.window):
+        yield found.kept(place[found.later] - place[found.earlier] <= back.window)
 
 
-def _counted(calls: pl.DataFrame, seen: Windows, back: Backtracking) -> Windows:
-    """Narrow the windows down to where a repeat is a backtrack: no exempt tool, no progress."""
-    counted = seen
+def _counted(calls: pl.DataFrame, back: Backtracking) -> Callable[[Pairs], Pairs]:
+    """Return what narrows pairs down to where a repeat counts: no exempt tool, no progress."""
+    kept = told = None
     if back.exempt:
         names = calls["tool_name"].unique().drop_nulls().to_list()
         spared = [name for name in names if any(fnmatchcase(name, glob) for glob in back.exempt)]
         kept = ~calls["tool_name"].is_in(spared)
-        counted = [(distance, within & kept) for distance, within in counted]
     if back.progress_args:
         told = progress(calls["tool_args"], back.progress_args)
-        counted = [(distance, within & _same(told, distance)) for distance, within in counted]
-    return counted
 
+    def narrowed(found: Pairs) -> Pairs:
+        if kept is not None:
+            found = found.kept(kept[found.later])
+        if told is not None:
+            found = found.kept(told[found.later] == told[found.earlier])
+        return found
 
-def _same(values: pl.Series, distance: int) -> pl.Series:
-    """Tell of each call whether it has the value of the one `distance` before it; null has none."""
-    return (values == values.shift(distance)).fill_null(value=False)
-
-
-def _nowhere(calls: pl.DataFrame) -> pl.Series:
-    return pl.repeat(value=False, n=calls.height, dtype=pl.Boolean, eager=True)
+    return narrowed
