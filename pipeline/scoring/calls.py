@@ -42,7 +42,7 @@ def laid_out(steps: pl.DataFrame, in_run: Segments, errors: Errors) -> Calls:
         )
         .filter(is_call)
         .rechunk()
-        .with_columns(made.owners.alias("run"), made.ordinals.cast(pl.Int64).alias("nth"))
+        .with_columns(made.owners.alias("run"), made.ordinals.alias("nth"))
     )
     signal = failures(calls, made, errors)
     return Calls(
@@ -52,8 +52,10 @@ def laid_out(steps: pl.DataFrame, in_run: Segments, errors: Errors) -> Calls:
 
 
 def _decisions(kind: pl.Series) -> pl.Series:
-    """Number the decision steps; a message has the number before it."""
-    return (kind != "message").cum_sum().cast(pl.Int64)
+    """Number the decision steps; a message has the number of the decision before it."""
+    rows = pl.int_range(len(kind), dtype=pl.Int64, eager=True)
+    is_message = kind == "message"
+    return rows - is_message.cum_sum().cast(pl.Int64) if is_message.any() else rows
 
 
 def failures(calls: pl.DataFrame, made: Segments, errors: Errors) -> pl.Series:

@@ -94,43 +94,57 @@ def _used(steps: pl.DataFrame, in_run: Segments, policy: Policy) -> pl.DataFrame
     if policy.path.output_used:
         return outputs_used(steps, in_run.owners).to_frame()
     n_calls = int((steps["kind"] == "tool_call").sum())
-    return pl.select(pl.repeat(None, n_calls, dtype=pl.Boolean).alias("output_used"))
+    unasked = pl.repeat(None, n_calls, dtype=pl.Boolean, eager=True)
+    return unasked.alias("output_used").to_frame()
 
 
 def _counted(
     calls: pl.DataFrame, made: Segments, n_tools: pl.Series, policy: Policy
 ) -> pl.DataFrame:
     """Count marked calls per run, each count null where the log cannot tell."""
-    n_calls, count = made.lengths, made.totals
-    retry, same, used = calls["is_retry"], calls["is_same_retry"], calls["output_used"]
-    found = pl.DataFrame(
-        {
-            "captured": count(calls["call_key"].is_null()) == 0,
-            "signalled": (count(calls["is_error"].is_not_null()) > 0) | (n_calls == 0),
-            "n_errors": count(calls["failed"]),
-            "n_recovered": count(calls["is_recovered"]),
-            "recovery_steps": count(calls["recovery_steps"]),
-            "n_retry_same": count(retry & same),
-            "n_retry_changed": count(retry & ~same),
-            "n_clean": count(calls["is_clean"]),
-            "n_backtracks": count(calls["is_backtrack"]),
-            "n_loops": count(calls["n_starting"]),
-            "n_duplicate": n_calls - made.distinct(calls["call_key"]).fill_null(0),
-            "n_duplicate_names": n_calls - n_tools,
-            "n_outputs": count(used.is_not_null()),
-            "n_outputs_used": count(used),
-        }
+    retry, same = pl.col("is_retry"), pl.col("is_same_retry")
+    sums = made.sums(
+        calls.select(
+            pl.col("call_key").is_null().alias("n_hidden"),
+            pl.col("is_error").is_not_null().alias("n_signals"),
+            pl.col("failed").alias("n_errors"),
+            pl.col("is_recovered").alias("n_recovered"),
+            "recovery_steps",
+            same.alias("n_retry_same"),
+            (retry & ~same).alias("n_retry_changed"),
+            pl.col("is_clean").alias("n_clean"),
+            pl.col("is_backtrack").alias("n_backtracks"),
+            pl.col("n_starting").alias("n_loops"),
+            *_outputs(policy),
+        )
     )
     most = policy.recovery.max_steps
-    # A failure that is never recovered counts max_steps + 1, so that it saves nothing.
-    saved = pl.col("n_errors") * (most + 1) - pl.col("recovery_steps")
-    asked = policy.path.output_used
-    possible = pl.col("n_errors") * most
-    found = found.with_columns(saved.alias("recovery_saved"), possible.alias("recovery_possible"))
-    return found.with_columns(
-        pl.when(pl.lit(asked)).then(pl.col("n_outputs", "n_outputs_used")),
-        pl.when("signalled").then(pl.col(NEED_ERRORS)),
-    ).with_columns(pl.when("captured").then(pl.col(NEED_ARGUMENTS)))
+    n_calls, n_errors = made.lengths, pl.col("n_errors")
+    return (
+        sums.with_columns(
+            (pl.col("n_hidden") == 0).alias("captured"),
+            ((pl.col("n_signals") > 0) | (n_calls == 0)).alias("signalled"),
+            # A failure that is never recovered counts max_steps + 1, so that it saves nothing.
+            (n_errors * (most + 1) - pl.col("recovery_steps")).alias("recovery_saved"),
+            (n_errors * most).alias("recovery_possible"),
+            (n_calls - made.distinct(calls["call_key"]).fill_null(0)).alias("n_duplicate"),
+            (n_calls - n_tools).alias("n_duplicate_names"),
+            *(
+                pl.lit(None, dtype=pl.Int64).alias(name)
+                for name in ("n_outputs", "n_outputs_used")
+                if name not in sums.columns
+            ),
+        )
+        .with_columns(pl.when("signalled").then(pl.col(NEED_ERRORS)))
+        .with_columns(pl.when("captured").then(pl.col(NEED_ARGUMENTS)))
+    )
+
+
+def _outputs(policy: Policy) -> list[pl.Expr]:
+    """Return what is counted of outputs, where the policy asks whether they were used."""
+    used = pl.col("output_used")
+    counted = [used.is_not_null().alias("n_outputs"), used.alias("n_outputs_used")]
+    return counted if policy.path.output_used else []
 
 
 def _abandonments(steps: pl.DataFrame, in_run: Segments, patterns: list[str]) -> pl.Series:

@@ -51,17 +51,27 @@ class Segments:
     @cached_property
     def ordinals(self) -> pl.Series:
         """For each flat row its number in its segment, from 0."""
-        rows = pl.int_range(len(self.owners), dtype=pl.Int64, eager=True)
-        return (rows - self.starts.gather(self.owners)).cast(pl.UInt32)
+        rows = pl.int_range(len(self.owners), dtype=pl.UInt32, eager=True)
+        return rows - self.starts.cast(pl.UInt32)[self.owners]
 
     def lists(self, values: pl.Series) -> pl.Series:
         """Return the flat column as one list per segment, without copying a value."""
         return _series(pa.LargeListArray.from_arrays(self._offsets, values.to_arrow()))
 
+    def sums(self, values: pl.DataFrame) -> pl.DataFrame:
+        """Return `totals` of every column: all in one plan."""
+        nulls = [column.name for column in values if column.null_count()]
+        if nulls:
+            values = values.with_columns(pl.col(nulls).fill_null(0))
+        lists = [
+            self.lists(c if c.dtype == pl.Boolean else c.cast(pl.Int64)).alias(c.name)
+            for c in values
+        ]
+        return pl.DataFrame(lists).select_seq(pl.all().list.sum().cast(pl.Int64))
+
     def totals(self, values: pl.Series) -> pl.Series:
         """Return the sum of whole numbers or truths in each segment; nulls count as 0."""
-        wide = values if values.dtype == pl.Boolean else values.cast(pl.Int64)
-        return self.lists(_filled(wide)).list.sum().cast(pl.Int64)
+        return self.sums(values.to_frame()).to_series()
 
     def logged_totals(self, values: pl.Series) -> pl.Series:
         """Return `totals`, null where a segment holds no value at all."""
@@ -69,13 +79,19 @@ class Segments:
 
     def amounts(self, values: pl.Series) -> pl.Series:
         """Sum amounts in the order of the segment's rows, so that no other touches the last bit."""
+        if values.null_count() == len(values):
+            return pl.repeat(None, len(self.lengths), dtype=pl.Float64, eager=True)
         return self._where_logged(self.lists(values).list.sum(), values)
 
     def distinct(self, values: pl.Series) -> pl.Series:
         """Return how many different values a segment holds; null for none."""
-        different = self.lists(values).list.n_unique().cast(pl.Int64)
         if values.null_count():  # counted among the different ones
+            different = self.lists(values).list.n_unique().cast(pl.Int64)
             different = different - (self.totals(values.is_null()) > 0).cast(pl.Int64)
+        elif values.min() == values.max():
+            different = (self.lengths > 0).cast(pl.Int64)
+        else:
+            different = self.lists(values).list.n_unique().cast(pl.Int64)
         return _unless(different, different == 0)
 
     def _where_logged(self, sums: pl.Series, values: pl.Series) -> pl.Series:
@@ -103,12 +119,6 @@ def _series(array: pa.Array) -> pl.Series:
     if not isinstance(made, pl.Series):  # pragma: no cover - an array is a series
         raise TypeError("expected a series")
     return made
-
-
-def _filled(values: pl.Series) -> pl.Series:
-    if not values.null_count():
-        return values
-    return values.fill_null(value=False) if values.dtype == pl.Boolean else values.fill_null(0)
 
 
 def _unless(values: pl.Series, blank: pl.Series) -> pl.Series:

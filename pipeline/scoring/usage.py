@@ -7,6 +7,8 @@ import polars as pl
 from pipeline.metrics.ratio import per
 from pipeline.scoring.segments import Segments
 
+TOKENS = ("input_tokens", "output_tokens")
+
 
 def usage(
     runs: pl.DataFrame, steps: pl.DataFrame, in_run: Segments, calls: pl.DataFrame, made: Segments
@@ -15,26 +17,33 @@ def usage(
 
     `in_run` and `made` cut the steps and the calls into those of each run.
     """
-    kind = steps["kind"]
+    kind = pl.col("kind")
+    counted = in_run.sums(
+        steps.select(
+            (kind != "message").alias("n_steps"),
+            (kind == "llm_call").alias("n_llm_calls"),
+            pl.col(TOKENS).fill_null(0),
+            pl.col(TOKENS).is_not_null().name.prefix("known_"),
+        )
+    )
     told = pl.DataFrame(
         {
-            "n_steps": in_run.totals(kind != "message"),
             "n_calls": made.lengths,
-            "n_llm_calls": in_run.totals(kind == "llm_call"),
             "n_turns": in_run.distinct(steps["turn_index"]),
             "n_tools": made.distinct(calls["name_key"]).fill_null(0),
-            "input_tokens": in_run.logged_totals(steps["input_tokens"]),
-            "output_tokens": in_run.logged_totals(steps["output_tokens"]),
             "cost_usd": in_run.amounts(steps["cost_usd"]),
             "step_ms": in_run.amounts(steps["duration_ms"]),
-            "wall_ms": _wall(runs),
         }
     )
-    tokens = pl.sum_horizontal("input_tokens", "output_tokens")
-    either = pl.col("input_tokens").is_not_null() | pl.col("output_tokens").is_not_null()
-    return told.with_columns(pl.when(either).then(tokens).alias("total_tokens"))
+    known = [pl.when(pl.col(f"known_{name}") > 0).then(name).alias(name) for name in TOKENS]
+    total = pl.when(pl.any_horizontal(pl.col(f"known_{name}") > 0 for name in TOKENS)).then(
+        pl.sum_horizontal(TOKENS)
+    )
+    return pl.concat([runs.select(_wall()), counted, told], how="horizontal").select(
+        "n_steps", "n_llm_calls", *told.columns, "wall_ms", *known, total.alias("total_tokens")
+    )
 
 
-def _wall(runs: pl.DataFrame) -> pl.Series:
+def _wall() -> pl.Expr:
     spent = per((pl.col("ended_at") - pl.col("started_at")).dt.total_microseconds(), 1000)
-    return runs.select(pl.when(spent >= 0).then(spent)).to_series()
+    return pl.when(spent >= 0).then(spent).alias("wall_ms")
