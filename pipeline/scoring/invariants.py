@@ -53,10 +53,8 @@ def counts(runs: pl.DataFrame, steps: pl.DataFrame, policy: Policy) -> pl.DataFr
     `max_repeats` compares calls.
     """
     if not _configured(policy):
-        return pl.DataFrame(
-            {"n_violations": [None] * runs.height, "violations": [None] * runs.height},
-            schema={"n_violations": pl.Int64, "violations": pl.String},
-        )
+        unknown = pl.DataFrame(schema={"n_violations": pl.Int64, "violations": pl.String})
+        return unknown.clear(runs.height)
     log = _log(steps, runs["n_rows"])
     found = pl.concat(_found(log, policy.invariants))
     told = found.sort("run", maintain_order=True)  # rule after rule, step after step

@@ -14,14 +14,20 @@ import polars as pl
 from pipeline.metrics.metric import NAMES
 
 if TYPE_CHECKING:
-    from pipeline.scoring.units import Units
+    from pipeline.scoring.references import Expected
 
 BITS = 64
 """Positions a mask has room for."""
 
 POWERS = pl.Series([1 << bit for bit in range(BITS)], dtype=pl.UInt64)
 
-NONE = pl.lit(0, dtype=pl.UInt64)
+
+def with_bits(expected: Expected) -> pl.DataFrame:
+    """Return ref, key, name_key, special, and the bit of their position, of all expected calls of
+    refs whose positions fit a mask."""
+    few = (expected.refs["n_expected"] <= BITS)[expected.calls["ref"]]
+    calls = expected.calls if few.all() else expected.calls.filter(few)
+    return calls.select("ref", "key", "name_key", "special", bit=pl.lit(POWERS).gather("position"))
 
 
 def masks(calls: pl.DataFrame, expected: pl.DataFrame) -> pl.DataFrame:
@@ -32,56 +38,59 @@ def masks(calls: pl.DataFrame, expected: pl.DataFrame) -> pl.DataFrame:
 
     Args:
         calls: `Units.calls`.
-        expected: ref, position, key, name_key and special of the expected calls of refs that have
-            at most 64.
+        expected: `with_bits`.
     """
     met = (
         calls.select("pair", "ref", "ordinal", "key", "name_key")
         .with_row_index("row")
         .join(_by_tool(expected), on=["ref", "name_key"], maintain_order="left")
     )
-    by_key = pl.when(pl.col("key") == pl.col("only_key")).then(f"mask{NAMES}").otherwise(NONE)
-    met = met.with_columns(pl.when("any").then(f"mask{NAMES}").otherwise(by_key).alias("mask"))
+    by_key = pl.when(pl.col("key") == pl.col("only_key")).then("by_key").otherwise(0)
+    met = met.with_columns(
+        (pl.col("any") | pl.col("by_key")).alias(f"mask{NAMES}"),
+        (pl.col("any") | by_key).alias("mask"),
+    )
     several = met["several"].arg_true()
     if len(several):
-        bits = (
-            met.select(pl.col("ref", "key").gather(several))
-            .join(_by_key(expected), on=["ref", "key"], how="left", maintain_order="left")["bits"]
-            .fill_null(0)
+        some = met.select("ref", "key", "any")[several].join(
+            _by_key(expected), on=["ref", "key"], how="left", maintain_order="left"
         )
+        bits = some.select(pl.col("any") | pl.col("bit").fill_null(0)).to_series()
         met = met.with_columns(met["mask"].scatter(several, bits))
     return met.select("row", "pair", "ordinal", "mask", f"mask{NAMES}")
 
 
-def firsts(expected: pl.DataFrame, n_refs: int) -> pl.DataFrame:
-    """Return per ref, as bits, the first position of each distinct key: `firsts`, `firsts_names`."""
-    found = {}
-    for level, key in (("", "key"), (NAMES, "name_key")):
-        first = expected.unique(["ref", key], keep="first", maintain_order=True)
-        bits = first.group_by("ref").agg(_bits())
-        none = pl.zeros(n_refs, dtype=pl.UInt64, eager=True)
-        found[f"firsts{level}"] = none.scatter(bits["ref"], bits["bits"])
-    return pl.DataFrame(found)
+def of_refs(expected: pl.DataFrame, n_refs: int) -> pl.DataFrame:
+    """Return per ref, as bits: `firsts` and `firsts_names`, the first position of each distinct
+    key; and `any`, the positions that take any arguments."""
+    found = {
+        "": expected.unique(["ref", "key"], keep="first", maintain_order=True),
+        NAMES: expected.unique(["ref", "name_key"], keep="first", maintain_order=True),
+    }
+    told = {f"firsts{level}": first for level, first in found.items()}
+    told["any"] = expected.filter("special")
+    return pl.DataFrame(
+        {
+            name: pl.zeros(n_refs, dtype=pl.UInt64, eager=True).scatter(bits["ref"], bits["bit"])
+            for name, rows in told.items()
+            for bits in [rows.group_by("ref").agg(pl.col("bit").sum())]
+        }
+    )
 
 
 def _by_tool(expected: pl.DataFrame) -> pl.DataFrame:
-    """Return per ref and tool its positions, its key, and whether that decides."""
+    """Return per ref and tool its positions: those of any arguments, and those told by key.
+
+    `only_key` is their key, unless there are several.
+    """
+    told, key, bit = ~pl.col("special"), pl.col("key"), pl.col("bit")
     return expected.group_by("ref", "name_key").agg(
-        _bits().alias(f"mask{NAMES}"),
-        pl.col("key").first().alias("only_key"),
-        (pl.col("key").n_unique() > 1).alias("several"),
-        pl.col("special").any().fill_null(value=False).alias("any"),
-    ).with_columns(pl.col("several") & ~pl.col("any"))
+        bit.filter(~told).sum().alias("any"),
+        bit.filter(told).sum().alias("by_key"),
+        key.filter(told).first().alias("only_key"),
+        (key.filter(told).n_unique() > 1).alias("several"),
+    )
 
 
 def _by_key(expected: pl.DataFrame) -> pl.DataFrame:
-    return expected.group_by("ref", "key").agg(_bits())
-
-
-def _bits() -> pl.Expr:
-    return pl.lit(POWERS).gather(pl.col("position")).sum().alias("bits")
-
-
-def fits(whole: Units) -> pl.Series:
-    """Tell which comparisons have a ref whose positions fit a mask."""
-    return whole.frame["n_expected"] <= BITS
+    return expected.filter(~pl.col("special")).group_by("ref", "key").agg(pl.col("bit").sum())

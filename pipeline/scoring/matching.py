@@ -14,7 +14,7 @@ import polars as pl
 from pipeline.errors import InputError
 from pipeline.metrics.metric import NAMES
 from pipeline.scoring import long_runs
-from pipeline.scoring.masks import BITS, firsts, masks
+from pipeline.scoring.masks import BITS, masks, of_refs, with_bits
 from pipeline.scoring.rounds import rounds
 from pipeline.scoring.segments import Segments, scattered
 from pipeline.scoring.units import renumbered
@@ -53,14 +53,13 @@ def counts(whole: Units, expected: Expected, levels: Sequence[str]) -> Counted:
 
 
 def _short(whole: Units, expected: Expected, levels: Sequence[str], is_short: pl.Series) -> Counted:
-    fits = (expected.refs["n_expected"] <= BITS).gather(expected.calls["ref"])
-    wanted = expected.calls if fits.all() else expected.calls.filter(fits)
+    wanted = with_bits(expected)
     matched = masks(whole.calls, wanted)
     if not is_short.all():
         matched = matched.filter(is_short.gather(matched["pair"]))
-    found = rounds(matched, whole.frame.height, levels)
-    first = firsts(wanted, expected.refs.height).select(pl.all().gather(whole.frame["ref"]))
-    frame = pl.concat([found.counts, first, _distinct(whole, levels)], how="horizontal")
+    faced = of_refs(wanted, expected.refs.height)[whole.frame["ref"]]
+    found = rounds(matched, faced["any"], levels)
+    frame = pl.concat([found.counts, faced, _distinct(whole, levels)], how="horizontal")
     sets = [count for level in levels for count in _set_counts(level)]
     return Counted(
         frame.with_columns(sets).select(f"{name}{level}" for level in levels for name in COUNTS),

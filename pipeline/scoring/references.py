@@ -76,31 +76,38 @@ def arrange(rows: pl.DataFrame, *, by_turn: bool) -> Expected:
         (pl.col("turn").max() + 1).alias("n_turns"),
         pl.col("position").count().cast(pl.Int64).alias("n_reference"),
     )
-    real = ordered.filter(pl.col("position").is_not_null()).with_columns(_searched())
+    real = ordered.filter(pl.col("position").is_not_null())
     ends = ["reference_set", "reference_id", "turn"]
     refs = real.group_by(ends, maintain_order=True).agg(
         pl.len().cast(pl.Int64).alias("n_expected"),
         pl.col("special").any().fill_null(value=False).alias("relation"),
-        pl.col("search").any(),
         pl.col("optional").any(),
     )
-    empty = {"n_expected": [0], "relation": [False], "search": [False], "optional": [False]}
+    empty = {"n_expected": [0], "relation": [False], "optional": [False]}
     refs = pl.concat([refs, pl.DataFrame(empty)], how="diagonal_relaxed").with_row_index("ref")
     cut = Segments(refs["n_expected"])
     calls = real.rename({"position": "origin"}).with_columns(
         cut.owners.alias("ref"), cut.ordinals.cast(pl.Int64).alias("position")
     )
-    return Expected(alternatives, refs.with_columns(cut.starts.alias("first")), calls)
+    search = pl.col("ref").is_in(_searched(calls).implode()).alias("search")
+    return Expected(alternatives, refs.with_columns(cut.starts.alias("first"), search), calls)
 
 
-def _searched() -> pl.Expr:
-    """Tell of which expected calls a search must find the match.
+def _searched(calls: pl.DataFrame) -> pl.Series:
+    """Return the refs in which a search must find the matches.
 
-    Calls that take any arguments, where their tool is expected in no other way, match all calls
-    of the tool, first come, first served. Beside expected calls told by key it matters who is left
-    for whom.
+    Calls that take any arguments take the calls of their tool that the others leave, first come,
+    first served. But one that stands before an expected call of its tool told by key may have to
+    give up what it took.
     """
-    any_arguments = pl.col("special") & (pl.col("args_status") == "any")
-    of_tool = ["reference_set", "reference_id", "turn", "name_key"]
-    mixed = any_arguments.any().over(of_tool) & ~any_arguments.all().over(of_tool)
-    return ((pl.col("special") & ~any_arguments) | mixed).fill_null(value=False).alias("search")
+    takes_any = pl.col("special") & (pl.col("args_status") == "any")
+    of_tool = (
+        calls.filter(pl.col("special").any().over("ref"))
+        .group_by("ref", "name_key")
+        .agg(
+            (pl.col("special") & ~takes_any).any().alias("other"),
+            pl.col("position").filter(takes_any).min().alias("first_any"),
+            pl.col("position").filter(~takes_any).max().alias("last_by_key"),
+        )
+    )
+    return of_tool.filter(pl.col("other") | (pl.col("first_any") < pl.col("last_by_key")))["ref"]

@@ -6,7 +6,8 @@ Round k looks at the k-th matched call of every run that has one. A comparison's
 - `free`: a zero for each position where the longest common subsequence grows, after Hyyrö,
   "Bit-parallel LCS-length computation revisited" (2004);
 - `next`: the one position the greedy walk waits for;
-- `taken`: positions that have their call, each call taking the first that is left to it;
+- `taken`: positions that have their call, each call taking the first that is left to it, one told
+  by key before one of any arguments;
 - `hits`: positions matched by the call of the same number; `lead`: the first that is not, as far
   as all before it are.
 """
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from pipeline.metrics.metric import NAMES
 from pipeline.scoring.masks import BITS, POWERS
 from pipeline.scoring.segments import Segments
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 FULL = (1 << BITS) - 1
 STATE = {"free": FULL, "next": 1, "taken": 0, "hits": 0, "lead": 1}
-ORDER = ("pair", "at", "count")
+ORDER = ("pair", "at", "count", "any")
 
 
 class Rounds(NamedTuple):
@@ -38,13 +40,21 @@ class Rounds(NamedTuple):
     """Of each matched call the position it takes at the first level; null where none is left."""
 
 
-def rounds(matched: pl.DataFrame, n_pairs: int, levels: Sequence[str]) -> Rounds:
-    """Count; `matched` is `masks.masks`, levels are the suffixes of its masks."""
+def rounds(matched: pl.DataFrame, any_arguments: pl.Series, levels: Sequence[str]) -> Rounds:
+    """Count.
+
+    Args:
+        matched: `masks.masks`.
+        any_arguments: of each comparison the positions, as bits, that take any arguments.
+        levels: the suffixes of the masks to count by.
+    """
     met = matched.select(
         *(pl.col(f"mask{level}") for level in levels),
         *((pl.col(f"mask{level}") & _here()).alias(f"hit{level}") for level in levels),
     )
-    state = _begun(matched["pair"], n_pairs, levels)
+    state = _begun(matched["pair"], any_arguments, levels)
+    moves = [*ORDER, *(e for level in levels for e in _moved(level))]
+    moves.append(_first_left(levels[0]).alias("lowest"))
     finished, rows, taken = [], [], []
     for step in range(int(state["count"].max() or 0)):  # type: ignore[arg-type]  # an integer
         alive = int((state["count"] > step).sum())
@@ -52,9 +62,7 @@ def rounds(matched: pl.DataFrame, n_pairs: int, levels: Sequence[str]) -> Rounds
         state = state.head(alive)
         row = state["at"] + step
         seen = met.select_seq(pl.all().gather(row))
-        state = pl.concat([state, seen], how="horizontal").select_seq(
-            *ORDER, *(moved for level in levels for moved in _moved(level)), _lowest(levels[0])
-        )
+        state = pl.concat([state, seen], how="horizontal").select_seq(moves)
         rows.append(row)
         taken.append(state.drop_in_place("lowest"))
     finished.append(state)
@@ -68,21 +76,22 @@ def _here() -> pl.Expr:
     return pl.when(number < BITS).then(pl.lit(POWERS).gather(number.clip(upper_bound=BITS - 1))).otherwise(0)
 
 
-def _begun(pair: pl.Series, n_pairs: int, levels: Sequence[str]) -> pl.DataFrame:
+def _begun(pair: pl.Series, any_arguments: pl.Series, levels: Sequence[str]) -> pl.DataFrame:
     """Return the state of each comparison before the first round, most matched calls first."""
     stretches = pair.rle().struct.unnest()
-    none = pl.zeros(n_pairs, dtype=pl.UInt32, eager=True)
+    none = pl.zeros(len(any_arguments), dtype=pl.UInt32, eager=True)
     count = none.scatter(stretches["value"], stretches["len"].cast(pl.UInt32))
-    begun = {
-        f"{name}{level}": pl.repeat(value, n_pairs, dtype=pl.UInt64, eager=True)
+    begun = pl.DataFrame(
+        {
+            "at": Segments(count).starts.cast(pl.UInt32),
+            "count": count,
+            "any": any_arguments,
+        }
+    ).with_row_index("pair")
+    return begun.sort("count", descending=True).with_columns(
+        pl.lit(value, dtype=pl.UInt64).alias(f"{name}{level}")
         for level in levels
         for name, value in STATE.items()
-    }
-    return (
-        pl.DataFrame({"at": Segments(count).starts.cast(pl.UInt32), "count": count})
-        .with_row_index("pair")
-        .sort("count", descending=True)
-        .with_columns(**begun)
     )
 
 
@@ -93,19 +102,23 @@ def _moved(level: str) -> list[pl.Expr]:
     return [
         ((free + met) | (free - met)).alias(f"free{level}"),
         awaited + (awaited & mask),
-        taken | _first_left(taken, mask),
+        taken | _first_left(level),
         hits | hit,
         lead + (lead & hit),
     ]
 
 
-def _first_left(taken: pl.Expr, mask: pl.Expr) -> pl.Expr:
-    left = mask & ~taken
-    return left & (~left + 1)
+def _first_left(level: str) -> pl.Expr:
+    """Return the bit of the position that the call takes; none where nothing is left to it."""
+    left = pl.col(f"mask{level}") & ~pl.col(f"taken{level}")
+    if level == NAMES:
+        return _lowest(left)
+    by_key = left & ~pl.col("any")
+    return _lowest(pl.when(by_key != 0).then(by_key).otherwise(left))
 
 
-def _lowest(level: str) -> pl.Expr:
-    return _first_left(pl.col(f"taken{level}"), pl.col(f"mask{level}")).alias("lowest")
+def _lowest(bits: pl.Expr) -> pl.Expr:
+    return bits & (~bits + 1)
 
 
 def _counts(levels: Sequence[str]) -> list[pl.Expr]:

@@ -68,7 +68,7 @@ def counts(runs: pl.DataFrame, steps: pl.DataFrame, tools: pl.DataFrame) -> pl.D
         InputError: the schema of a tool that was called is broken.
     """
     if not _checks(tools):
-        unknown = pl.Series("n_schema_calls", [None] * runs.height, dtype=pl.Int64)
+        unknown = pl.repeat(None, runs.height, dtype=pl.Int64, eager=True).alias("n_schema_calls")
         return pl.DataFrame([unknown, unknown.alias("n_schema_valid")])
     n_calls = totals(steps["kind"] == "tool_call", runs["n_rows"])
     calls = with_schemas(runs, steps, tools)
