@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 BITS = 64
 """Positions a mask has room for."""
 
-POWERS = pl.Series([1 << bit for bit in range(BITS)], dtype=pl.UInt64)
+WIDTHS = {8: pl.UInt8, 16: pl.UInt16, 32: pl.UInt32, BITS: pl.UInt64}
+"""Masks are as narrow as the longest reference allows: references are short, runs are many."""
 
 
 def with_bits(expected: Expected) -> pl.DataFrame:
@@ -27,7 +28,14 @@ def with_bits(expected: Expected) -> pl.DataFrame:
     refs whose positions fit a mask."""
     few = (expected.refs["n_expected"] <= BITS)[expected.calls["ref"]]
     calls = expected.calls if few.all() else expected.calls.filter(few)
-    return calls.select("ref", "key", "name_key", "special", bit=pl.lit(POWERS).gather("position"))
+    last = int(calls["position"].max() or 0)  # type: ignore[arg-type]  # a number or None
+    width = next(width for width in WIDTHS if last < width)
+    return calls.select("ref", "key", "name_key", "special", bit=powers(width)[calls["position"]])
+
+
+def powers(width: int) -> pl.Series:
+    """Return the bit of each position that a mask of `width` has room for."""
+    return pl.Series([1 << bit for bit in range(width)], dtype=WIDTHS[width])
 
 
 def masks(calls: pl.DataFrame, expected: pl.DataFrame) -> pl.DataFrame:
@@ -71,9 +79,9 @@ def of_refs(expected: pl.DataFrame, n_refs: int) -> pl.DataFrame:
     told["any"] = expected.filter("special")
     return pl.DataFrame(
         {
-            name: pl.zeros(n_refs, dtype=pl.UInt64, eager=True).scatter(bits["ref"], bits["bit"])
+            name: pl.zeros(n_refs, dtype=rows["bit"].dtype, eager=True).scatter(bits["ref"], bits["bit"])
             for name, rows in told.items()
-            for bits in [rows.group_by("ref").agg(pl.col("bit").sum())]
+            for bits in [rows.group_by("ref").agg(_together(expected))]
         }
     )
 
@@ -83,14 +91,20 @@ def _by_tool(expected: pl.DataFrame) -> pl.DataFrame:
 
     `only_key` is their key, unless there are several.
     """
-    told, key, bit = ~pl.col("special"), pl.col("key"), pl.col("bit")
+    told, key = ~pl.col("special"), pl.col("key")
     return expected.group_by("ref", "name_key").agg(
-        bit.filter(~told).sum().alias("any"),
-        bit.filter(told).sum().alias("by_key"),
+        _together(expected, ~told).alias("any"),
+        _together(expected, told).alias("by_key"),
         key.filter(told).first().alias("only_key"),
         (key.filter(told).n_unique() > 1).alias("several"),
     )
 
 
 def _by_key(expected: pl.DataFrame) -> pl.DataFrame:
-    return expected.filter(~pl.col("special")).group_by("ref", "key").agg(pl.col("bit").sum())
+    return expected.filter(~pl.col("special")).group_by("ref", "key").agg(_together(expected))
+
+
+def _together(expected: pl.DataFrame, wanted: pl.Expr | None = None) -> pl.Expr:
+    """Return the bits of a group in one mask; the sum of narrow integers would be a wide one."""
+    bit = pl.col("bit") if wanted is None else pl.col("bit").filter(wanted)
+    return bit.sum().cast(expected["bit"].dtype)

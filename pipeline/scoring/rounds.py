@@ -1,7 +1,7 @@
 """All counts of all comparisons at once, in as many rounds as the longest run has matched calls.
 
 Round k looks at the k-th matched call of every run that has one. A comparison's state is a few
-64-bit integers, a bit per expected position, and a call's mask moves them all on:
+integers, a bit per expected position, and a call's mask moves them all on:
 
 - `free`: a zero for each position where the longest common subsequence grows, after Hyyrö,
   "Bit-parallel LCS-length computation revisited" (2004);
@@ -19,14 +19,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from pipeline.metrics.metric import NAMES
-from pipeline.scoring.masks import BITS, POWERS
+from pipeline.scoring.masks import WIDTHS, powers
 from pipeline.scoring.segments import Segments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-FULL = (1 << BITS) - 1
-STATE = {"free": FULL, "next": 1, "taken": 0, "hits": 0, "lead": 1}
+STATE = ("free", "next", "taken", "hits", "lead")
 ORDER = ("pair", "at", "count", "any")
 
 
@@ -48,9 +47,10 @@ def rounds(matched: pl.DataFrame, any_arguments: pl.Series, levels: Sequence[str
         any_arguments: of each comparison the positions, as bits, that take any arguments.
         levels: the suffixes of the masks to count by.
     """
+    width = next(w for w, dtype in WIDTHS.items() if dtype == any_arguments.dtype)
     met = matched.select(
         *(pl.col(f"mask{level}") for level in levels),
-        *((pl.col(f"mask{level}") & _here()).alias(f"hit{level}") for level in levels),
+        *((pl.col(f"mask{level}") & _here(width)).alias(f"hit{level}") for level in levels),
     )
     state = _begun(matched["pair"], any_arguments, levels)
     moves = [*ORDER, *(e for level in levels for e in _moved(level))]
@@ -67,13 +67,13 @@ def rounds(matched: pl.DataFrame, any_arguments: pl.Series, levels: Sequence[str
         taken.append(state.drop_in_place("lowest"))
     finished.append(state)
     ends = pl.concat(finished[::-1]).sort("pair")
-    return Rounds(ends.select(_counts(levels)), _places(rows, taken, matched.height))
+    return Rounds(ends.select(_counts(levels)), _places(rows, taken, matched.height, any_arguments.dtype))
 
 
-def _here() -> pl.Expr:
+def _here(width: int) -> pl.Expr:
     """Return the bit of the position with the call's own number in the run."""
-    number = pl.col("ordinal")
-    return pl.when(number < BITS).then(pl.lit(POWERS).gather(number.clip(upper_bound=BITS - 1))).otherwise(0)
+    bits = pl.lit(pl.concat([powers(width), pl.Series([0], dtype=WIDTHS[width])]))
+    return bits.gather(pl.col("ordinal").clip(upper_bound=width))
 
 
 def _begun(pair: pl.Series, any_arguments: pl.Series, levels: Sequence[str]) -> pl.DataFrame:
@@ -88,10 +88,10 @@ def _begun(pair: pl.Series, any_arguments: pl.Series, levels: Sequence[str]) -> 
             "any": any_arguments,
         }
     ).with_row_index("pair")
+    none = pl.zeros(begun.height, dtype=any_arguments.dtype, eager=True)
+    first = {"free": ~none, "next": none + 1, "taken": none, "hits": none, "lead": none + 1}
     return begun.sort("count", descending=True).with_columns(
-        pl.lit(value, dtype=pl.UInt64).alias(f"{name}{level}")
-        for level in levels
-        for name, value in STATE.items()
+        first[name].alias(f"{name}{level}") for level in levels for name in STATE
     )
 
 
@@ -135,11 +135,11 @@ def _counts(levels: Sequence[str]) -> list[pl.Expr]:
     ] + [pl.col(f"taken{level}") for level in levels]
 
 
-def _places(rows: list[pl.Series], taken: list[pl.Series], n_rows: int) -> pl.Series:
-    places = pl.zeros(n_rows, dtype=pl.UInt64, eager=True)
+def _places(
+    rows: list[pl.Series], taken: list[pl.Series], n_rows: int, dtype: pl.DataType
+) -> pl.Series:
+    places = pl.zeros(n_rows, dtype=dtype, eager=True)
     if rows:
         places = places.scatter(pl.concat(rows), pl.concat(taken))
-    met = places.to_frame("bit")
-    return met.select(
-        pl.when(pl.col("bit") != 0).then(pl.col("bit").bitwise_trailing_zeros()).alias("place")
-    ).to_series()
+    place = pl.when(pl.col("bit") != 0).then(pl.col("bit").bitwise_trailing_zeros())
+    return places.to_frame("bit").select(place.alias("place")).to_series()
