@@ -12,7 +12,8 @@ from pipeline.metrics.registry import metrics
 from pipeline.metrics.turns import TURNS
 from pipeline.scoring import matching, special
 from pipeline.scoring.masks import BITS
-from pipeline.scoring.matching import MOST_ROUNDS, Counted
+from pipeline.scoring.matching import COUNT, MOST_ROUNDS, Counted
+from pipeline.scoring.equals import marked
 from pipeline.scoring.segments import scattered
 from pipeline.scoring.units import Units, part, units
 
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 FAMILIES = ("ordered", "overlap")
 ORDER = ("exact_match", "f1", "in_order")
 """What decides between alternatives, in this order; ties go to the first."""
+
+
+NO_CREDITS = [pl.lit(None, dtype=COUNT).alias(name) for name in special.CREDITS]
+"""Where the counts of matching say what credits would."""
 
 
 class Compared(NamedTuple):
@@ -68,7 +73,9 @@ def _counted(whole: Units, expected: Expected, lexicon: Lexicon, policy: Policy)
     same = policy.match.args == "names" and not policy.match.tools
     levels = [NAMES] if same else ["", NAMES]
     plain = matching.counts(whole, expected, levels)
-    shared = whole.frame.select("pair", "run", "reference_id", "n_reference", "n_calls")
+    shared = whole.frame.select(
+        "pair", "run", "reference_id", "n_reference", pl.col("n_calls").cast(COUNT)
+    )
     frame = pl.concat([shared, plain.frame, _not_captured(whole, expected)], how="horizontal")
     counted = Counted(frame, plain.places)
     fits = {"": special.by_arguments(lexicon), NAMES: special.by_name}
@@ -91,20 +98,21 @@ def _searched(
     free: bool,
 ) -> Counted:
     """Count anew, by sequence, where masks do not decide a level."""
-    n = whole.frame["n_expected"]
-    credits = [pl.lit(None, dtype=pl.Int64).alias(f"{name}{level}") for name in special.CREDITS]
+    n = whole.frame["n_expected"].cast(COUNT)
     frame = plain.frame.with_columns(
-        n.alias(f"n_overlap{level}"), n.alias(f"n_ordered{level}"), *credits, *_no_sets(whole, level)
+        n.alias(f"n_overlap{level}"), n.alias(f"n_ordered{level}"), *_no_sets(whole, level)
     )
     needs = whole.frame.select(_needs_search(level, free=free)).to_series()
     if not needs.any():
         return Counted(frame, plain.places)
     some, key = part(whole, needs), matching.KEYS[level]
     found = special.counts(some, expected.calls, key, fits, free_in_response=free)
-    pairs, rows = needs.arg_true(), needs.gather(whole.calls["pair"]).arg_true()
-    names = [name for name in found.columns if f"{name}{level}" in frame.columns]
+    pairs, rows = needs.arg_true(), needs[whole.calls["pair"]].arg_true()
+    if level != NAMES:
+        frame = frame.with_columns(NO_CREDITS)
+    names = [name for name in found.columns if f"{name}{level}" in frame.columns and name != "pair"]
     frame = frame.with_columns(
-        frame[f"{name}{level}"].scatter(pairs, found[name]) for name in names if name != "pair"
+        frame[f"{name}{level}"].scatter(pairs, found[name].cast(COUNT)) for name in names
     )
     places = found["places"].explode(empty_as_null=False).cast(pl.UInt32)
     return Counted(frame, plain.places.scatter(rows, places))
@@ -142,29 +150,31 @@ def _by_run(
 ) -> tuple[pl.DataFrame, pl.Series]:
     """Divide for the alternative that each run keeps; tell which comparisons those are."""
     chosen = _chosen(counted, len(failed))
-    kept = scattered(chosen.drop_nulls(), pl.Series([True]).new_from_index(0, chosen.count()), whole.frame.height)
-    told = counted.select("reference_id", "n_reference", "not_captured", "n_overlap").select(
-        pl.all().gather(chosen)
-    )
+    kept = marked(chosen.drop_nulls(), whole.frame.height)
+    told = counted.select("reference_id", "n_reference", "not_captured", n_expected="n_overlap")[chosen]
     judged = chosen.set(failed, None)
-    by_name = counted.select(pl.all().gather(judged))
+    by_name = counted.drop(told.columns[:-1], "pair", "run")[judged]
     hidden = told["not_captured"].fill_null(value=False)
-    by_args = counted.select(pl.all().gather(judged.set(hidden, None))) if hidden.any() else by_name
+    by_args = by_name
+    if hidden.any():
+        by_args = by_name[pl.int_range(len(failed), dtype=pl.UInt32, eager=True).set(hidden, None)]
     values = [
-        frame.select(m.value.alias(m.name) for m in _reference_metrics() if is_level(m))
-        for frame, is_level in ((by_args, _compares_arguments), (by_name, _compares_names))
+        _divided(by_args, [m for m in _reference_metrics() if not _compares_names(m)]),
+        _divided(by_name, [m for m in _reference_metrics() if _compares_names(m)]),
     ]
     turns = [pl.lit(None, dtype=pl.Float64).alias(f"{name}{TURNS}") for name in _flags()]
-    table = pl.concat([told.rename({"n_overlap": "n_expected"}), *values], how="horizontal")
-    return table.with_columns(turns), kept.fill_null(value=False)
+    return pl.concat([told, *values], how="horizontal").with_columns(turns), kept
+
+
+def _divided(counts: pl.DataFrame, of: list[Metric]) -> pl.DataFrame:
+    """From counts to metrics. Many divide by the same: one plan works that out once."""
+    if special.CREDITS[0] not in counts.columns:
+        counts = counts.with_columns(NO_CREDITS)
+    return counts.lazy().select(metric.value.alias(metric.name) for metric in of).collect()
 
 
 def _compares_names(metric: Metric) -> bool:
     return metric.name.endswith(NAMES)
-
-
-def _compares_arguments(metric: Metric) -> bool:
-    return not _compares_names(metric)
 
 
 def _chosen(counted: pl.DataFrame, n_runs: int) -> pl.Series:
@@ -174,10 +184,10 @@ def _chosen(counted: pl.DataFrame, n_runs: int) -> pl.Series:
     several = ((run == run.shift(1)) | (run == run.shift(-1))).fill_null(value=False)
     if several.any():
         known = metrics()
-        of_several = counted.filter(several).select(
-            "pair", "run", "reference_id", *(known[name].value.alias(name) for name in ORDER)
-        )
-        best = _best(of_several)
+        some = counted.filter(several)
+        values = _divided(some, [known[name] for name in ORDER])
+        keys = some.select("pair", "run", "reference_id")
+        best = _best(pl.concat([keys, values], how="horizontal"))
         chosen = chosen.scatter(best["run"], best["pair"])
     return chosen
 
@@ -193,14 +203,10 @@ def _by_turn(
     whole: Units, counted: pl.DataFrame, failed: pl.Series
 ) -> tuple[pl.DataFrame, pl.Series]:
     """Divide turn by turn, fold the turns, and keep the best alternative."""
-    valued = counted.select(
-        "run",
-        "reference_id",
-        "n_reference",
-        "not_captured",
-        pl.col("n_overlap").alias("n_expected"),
-        *(metric.value.alias(metric.name) for metric in _reference_metrics()),
+    keys = counted.select(
+        "run", "reference_id", "n_reference", "not_captured", n_expected="n_overlap"
     )
+    valued = pl.concat([keys, _divided(counted, _reference_metrics())], how="horizontal")
     best = _best(_folded(valued))
     kept = whole.frame.join(
         best.select("run", "reference_id", pl.lit(value=True).alias("kept")),
@@ -239,6 +245,6 @@ def _places(
     """Return, for each tool call of the batch, the expected position it is matched to, or null."""
     met = whole.calls.select("pair", "call", places.alias("place")).drop_nulls("place")
     if not kept.all():
-        met = met.filter(kept.gather(met["pair"]))
-    at = whole.frame["first"].gather(met["pair"]) + met["place"]
-    return scattered(met["call"], expected.calls["origin"].gather(at), n_calls)
+        met = met.filter(kept[met["pair"]])
+    at = whole.frame["first"][met["pair"]] + met["place"]
+    return scattered(met["call"], expected.calls["origin"][at], n_calls)

@@ -15,7 +15,7 @@ from pipeline.errors import InputError
 from pipeline.metrics.metric import NAMES
 from pipeline.scoring import long_runs
 from pipeline.scoring.masks import BITS, masks, of_refs, with_bits
-from pipeline.scoring.rounds import rounds
+from pipeline.scoring.rounds import COUNT, rounds
 from pipeline.scoring.segments import Segments, scattered
 from pipeline.scoring.units import renumbered
 
@@ -56,7 +56,7 @@ def _short(whole: Units, expected: Expected, levels: Sequence[str], is_short: pl
     wanted = with_bits(expected)
     matched = masks(whole.calls, wanted)
     if not is_short.all():
-        matched = matched.filter(is_short.gather(matched["pair"]))
+        matched = matched.filter(is_short[matched["pair"]])
     faced = of_refs(wanted, expected.refs.height)[whole.frame["ref"]]
     found = rounds(matched, faced["any"], levels)
     frame = pl.concat([found.counts, faced, _distinct(whole, levels)], how="horizontal")
@@ -72,7 +72,7 @@ def _set_counts(level: str) -> list[pl.Expr]:
     first = pl.col(f"firsts{level}")
     common = pl.col(f"taken{level}") & first
     return [
-        bits.bitwise_count_ones().cast(pl.Int64).alias(f"{name}{level}")
+        bits.bitwise_count_ones().cast(COUNT).alias(f"{name}{level}")
         for name, bits in (("n_distinct_expected", first), ("n_common", common))
     ]
 
@@ -88,7 +88,7 @@ def _distinct(whole: Units, levels: Sequence[str]) -> pl.DataFrame:
         known = whole.calls[KEYS[level]]
         if known.null_count():
             known = whole.calls.select(pl.coalesce(KEYS[level], "name_key")).to_series()
-        found[f"n_distinct{level}"] = cut.lists(known).list.n_unique().cast(pl.Int64)
+        found[f"n_distinct{level}"] = cut.lists(known).list.n_unique().cast(COUNT)
     return pl.DataFrame(found)
 
 
@@ -103,8 +103,8 @@ def _with_long(
         [part.frame.select(pl.all().name.suffix(level)) for level, part in zip(levels, found, strict=True)],
         how="horizontal",
     )
-    pairs, rows = is_long.arg_true(), is_long.gather(whole.calls["pair"]).arg_true()
-    frame = short.frame.with_columns(short.frame[c].scatter(pairs, told[c]) for c in told.columns)
+    pairs, rows = is_long.arg_true(), is_long[whole.calls["pair"]].arg_true()
+    frame = short.frame.with_columns(short.frame[c].scatter(pairs, told[c].cast(COUNT)) for c in told.columns)
     return Counted(frame, short.places.scatter(rows, found[0].places.cast(pl.UInt32)))
 
 

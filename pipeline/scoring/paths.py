@@ -85,7 +85,7 @@ def call_scores(
         calls: `Paths.calls`.
         expected_position: of each call the position of the expected call it matched.
     """
-    keys = {name: runs[name].gather(calls["run"]) for name in ("run_id", "run_key")}
+    keys = {name: runs[name][calls["run"]] for name in ("run_id", "run_key")}
     matched = {} if expected_position is None else {"expected_position": expected_position}
     return CallScores.conform(calls.with_columns(**keys, **matched))
 
@@ -160,7 +160,7 @@ def _abandonments(steps: pl.DataFrame, in_run: Segments, patterns: list[str]) ->
 
 def _blanked(calls: pl.DataFrame, counts: pl.DataFrame) -> pl.DataFrame:
     """Blank the marks of calls whose run cannot tell."""
-    told = counts.select(pl.col("captured", "signalled").gather(calls["run"]))
+    told = counts.select("captured", "signalled")[calls["run"]]
     captured, signalled = pl.lit(told["captured"]), pl.lit(told["signalled"])
     return calls.with_columns(
         pl.when(captured).then(pl.col("is_backtrack", "in_loop")),

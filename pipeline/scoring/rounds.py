@@ -25,6 +25,9 @@ from pipeline.scoring.segments import Segments
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+COUNT = pl.Int32
+"""What counts of calls are kept in until they are divided."""
+
 STATE = ("free", "next", "taken", "hits", "lead")
 ORDER = ("pair", "at", "count", "any")
 
@@ -61,7 +64,7 @@ def rounds(matched: pl.DataFrame, any_arguments: pl.Series, levels: Sequence[str
         finished.append(state.slice(alive))
         state = state.head(alive)
         row = state["at"] + step
-        seen = met.select_seq(pl.all().gather(row))
+        seen = met[row]
         state = pl.concat([state, seen], how="horizontal").select_seq(moves)
         rows.append(row)
         taken.append(state.drop_in_place("lowest"))
@@ -123,7 +126,7 @@ def _lowest(bits: pl.Expr) -> pl.Expr:
 
 def _counts(levels: Sequence[str]) -> list[pl.Expr]:
     return [
-        expression.cast(pl.Int64).alias(f"{name}{level}")
+        expression.cast(COUNT).alias(f"{name}{level}")
         for level in levels
         for name, expression in (
             ("position_hits", pl.col(f"hits{level}").bitwise_count_ones()),

@@ -50,11 +50,11 @@ def units(runs: pl.DataFrame, steps: pl.DataFrame, expected: Expected, policy: P
     frame, found = cut(runs, steps, expected)
     frame = frame.with_columns(found.n_calls.alias("n_calls"))
     flat = Segments(found.n_calls)
-    row = found.begins.cast(pl.UInt32).gather(flat.owners) + flat.ordinals
-    calls = found.calls.select(pl.all().gather(row)).with_columns(
+    row = found.begins.cast(pl.UInt32)[flat.owners] + flat.ordinals
+    calls = found.calls[row].with_columns(
         flat.owners.alias("pair"),
         flat.ordinals.alias("ordinal"),
-        frame["ref"].gather(flat.owners).alias("ref"),
+        frame["ref"][flat.owners].alias("ref"),
         row.alias("call") if "call" not in found.calls.columns else pl.col("call"),
     )
     return Units(frame, calls)
@@ -72,7 +72,7 @@ def _by_run(
     in_run = Segments(Segments(runs["n_rows"]).totals(is_call))
     at_once = expected.alternatives.with_columns(pl.lit(0, dtype=pl.Int64).alias("turn"))
     frame = _numbered(_alternatives(runs, _faced(at_once, expected)))
-    begins, n_calls = in_run.starts.gather(frame["run"]), in_run.lengths.gather(frame["run"])
+    begins, n_calls = in_run.starts[frame["run"]], in_run.lengths[frame["run"]]
     return frame, _Cut(_calls(steps, is_call), begins, n_calls)
 
 
@@ -82,7 +82,7 @@ def _by_turn(
     turn = steps["turn_index"].fill_null(0).cast(pl.Int64)
     packed = (Segments(runs["n_rows"]).owners.cast(pl.Int64) * TURNS + turn).rename("packed")
     rows = _alternatives(runs, expected.alternatives)
-    own = _turns(runs, packed).gather(rows["run"]).alias("own")
+    own = _turns(runs, packed)[rows["run"]].alias("own")
     n = pl.max_horizontal("n_turns", own)
     rows = rows.with_columns(pl.int_ranges(0, n, dtype=pl.Int64).alias("turn")).explode("turn")
     frame = _numbered(_faced(rows, expected))
@@ -132,7 +132,7 @@ def _numbered(rows: pl.DataFrame) -> pl.DataFrame:
 
 def part(whole: Units, wanted: pl.Series) -> Units:
     """Return the comparisons that `wanted` (a truth per pair) keeps; numbers stay."""
-    return Units(whole.frame.filter(wanted), whole.calls.filter(wanted.gather(whole.calls["pair"])))
+    return Units(whole.frame.filter(wanted), whole.calls.filter(wanted[whole.calls["pair"]]))
 
 
 def renumbered(whole: Units, wanted: pl.Series) -> Units:
