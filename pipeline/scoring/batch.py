@@ -77,7 +77,7 @@ def score_batch(lake: Lake, batch: Folder, tasks: pl.DataFrame, policy: Policy) 
     judged = verdicts.counts(runs, keyed.steps, tasks, tools, policy)
     answered = response.of_batch(batch, runs, steps, tasks)
     counted = pl.concat([runs, path.counts, compared.runs, judged, answered], how="horizontal")
-    scores = finished(overall.overall(counted, policy))
+    scores = finished(counted, policy)
     return Scored(
         user_metrics.with_metrics(scores, runs, policy),
         keyed.lexicon.rekeyed,
@@ -112,8 +112,11 @@ def only_actors(steps: pl.DataFrame, policy: Policy) -> pl.DataFrame:
     return steps.with_columns(pl.when(others).then(told).otherwise("kind").alias("kind"))
 
 
-def finished(counted: pl.DataFrame) -> pl.DataFrame:
-    """Divide what is still counts, blank what is undefined, and give the table its columns."""
+def finished(counted: pl.DataFrame, policy: Policy) -> pl.DataFrame:
+    """Divide what is still counts, blank what is undefined, and give the table its columns.
+
+    One plan for all of it: what metrics and composites share is worked out once.
+    """
     failed = pl.col("run_status") == "error"
     hidden = pl.col("not_captured").fill_null(value=False)
     status = (
@@ -123,14 +126,17 @@ def finished(counted: pl.DataFrame) -> pl.DataFrame:
         .otherwise(pl.lit("scored"))
     )  # fmt: skip
     success = pl.coalesce("success", pl.col("reward") >= ENOUGH_REWARD)
-    counted = counted.rename({"status": "run_status"}).with_columns(success.alias("success"))
     values = []
     for name, metric in metrics().items():
-        value = pl.col(name) if metric.family in FAMILIES else metric.value
-        if metric.family == "response":
-            value = pl.when(~failed).then(value)
-        if name != "success":
+        if metric.family not in (*FAMILIES, "composite") and name != "success":
+            gone = failed if metric.family == "response" else None
+            value = metric.value if gone is None else pl.when(~gone).then(metric.value)
             values.append(value.alias(name))
+    plan = (
+        counted.lazy()
+        .rename({"status": "run_status"})
+        .with_columns(success.alias("success"), status.alias("status"), *values)
+        .with_columns(overall.composites(policy))
+    )
     schema = scores_schema()
-    frame = counted.with_columns(status.alias("status")).with_columns(values)
-    return frame.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
+    return plan.select(pl.col(name).cast(dtype) for name, dtype in schema.items()).collect()
