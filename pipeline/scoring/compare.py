@@ -14,7 +14,7 @@ from pipeline.scoring import matching, special
 from pipeline.scoring.masks import BITS
 from pipeline.scoring.matching import COUNT, MOST_ROUNDS, Counted
 from pipeline.scoring.equals import marked
-from pipeline.scoring.segments import scattered
+from pipeline.scoring.segments import alike, scattered
 from pipeline.scoring.units import Units, part, units
 
 if TYPE_CHECKING:
@@ -137,7 +137,10 @@ def _no_sets(whole: Units, level: str) -> list[pl.Expr]:
 
 def _not_captured(whole: Units, expected: Expected) -> pl.DataFrame:
     """Tell which comparisons have an uncaptured call of a tool expected with arguments."""
-    missing = whole.calls.filter(pl.col("args_status") == "not_captured")
+    is_missing = whole.calls["args_status"] == "not_captured"
+    if not is_missing.any():
+        return alike(False, whole.frame.height, pl.Boolean).alias("not_captured").to_frame()
+    missing = whole.calls.filter(is_missing)
     # In mode `names` the key is the tool's own: nothing is missing then.
     with_arguments = (pl.col("args_status") != "any") & (pl.col("key") != pl.col("name_key"))
     given = expected.calls.filter(with_arguments).select("ref", "name_key").unique()

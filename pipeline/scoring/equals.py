@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from pipeline.scoring.segments import alike
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -61,4 +63,4 @@ def pairs(calls: pl.DataFrame, columns: Sequence[str], farthest: int) -> Iterato
 
 def marked(rows: pl.Series, length: int) -> pl.Series:
     """Return a column of truths, true at `rows`."""
-    return pl.zeros(length, dtype=pl.Boolean, eager=True).scatter(rows, values=True)
+    return alike(False, length, pl.Boolean).scatter(rows, values=True)

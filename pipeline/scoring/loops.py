@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from pipeline.scoring.equals import at_distances
+from pipeline.scoring.segments import alike
 
 LONGEST_CYCLE = 4
 FEWEST_REPEATS = 3
@@ -19,37 +20,39 @@ def loops(calls: pl.DataFrame) -> pl.DataFrame:
     A loop is a maximal run of calls of which each equals the one a cycle before it, over at least
     three repeats of a cycle that is primitive: no repetition of a shorter one.
     """
-    starting = pl.zeros(calls.height, dtype=pl.UInt32, eager=True)
-    inside = pl.zeros(calls.height, dtype=pl.Boolean, eager=True)
+    starting = alike(0, calls.height, pl.UInt32)
+    inside = alike(False, calls.height, pl.Boolean)
     cycles = range(1, LONGEST_CYCLE + 1)
     repeats = dict(zip(cycles, at_distances(calls, ["call_key"], cycles), strict=True))
     for cycle in cycles:
-        found = _loops(repeats, cycle)
-        if found.height:
-            begins = found["first_later"] - cycle
-            starting = starting.scatter(begins, starting[begins] + 1)
-            rows = found.select(pl.int_ranges(pl.lit(begins), "end").explode()).to_series()
-            inside = inside.scatter(rows, values=True)
+        begins, ends = _loops(repeats, cycle)
+        starting = starting.scatter(begins, starting[begins] + 1)
+        inside = inside.scatter(_between(begins, ends), values=True)
     return pl.DataFrame({"n_starting": starting, "in_loop": inside})
 
 
-def _loops(repeats: dict[int, pl.Series], cycle: int) -> pl.DataFrame:
-    """Return the loops of a cycle: the first call past the first round, and the end.
+def _loops(repeats: dict[int, pl.Series], cycle: int) -> tuple[pl.Series, pl.Series]:
+    """Return the first call of each loop of a cycle, and the call after its last.
 
     `repeats`: for each cycle the calls that equal the one a cycle before them, in order.
     """
     rows = repeats[cycle]
     # Calls that lie side by side keep their distance to their own number in the list.
-    stretches = (rows - pl.int_range(len(rows), dtype=rows.dtype, eager=True)).rle().struct.unnest()
-    found = (
-        stretches.with_columns((pl.col("len").cum_sum() - pl.col("len")).alias("at"))
-        .filter(pl.col("len") >= (FEWEST_REPEATS - 1) * cycle)
-        .select(pl.lit(rows).gather("at").alias("first_later"), "len")
-        .with_columns((pl.col("first_later") + pl.col("len")).alias("end"))
-    )
-    if cycle in SHORTER and found.height:
-        found = found.filter(_is_primitive(found["first_later"], cycle, repeats[SHORTER[cycle]]))
-    return found
+    stretches = (rows - pl.int_range(len(rows), dtype=rows.dtype, eager=True)).rle().struct
+    lengths = stretches.field("len")
+    is_long = lengths >= (FEWEST_REPEATS - 1) * cycle
+    if not is_long.any():
+        return rows.clear(), rows.clear()
+    lengths, first_later = lengths.filter(is_long), rows[lengths.cum_sum() - lengths].filter(is_long)
+    if cycle in SHORTER:
+        primitive = _is_primitive(first_later, cycle, repeats[SHORTER[cycle]])
+        lengths, first_later = lengths.filter(primitive), first_later.filter(primitive)
+    return first_later - cycle, first_later + lengths
+
+
+def _between(begins: pl.Series, ends: pl.Series) -> pl.Series:
+    ranges = pl.DataFrame({"begin": begins, "end": ends})
+    return ranges.select(pl.int_ranges("begin", "end").explode(empty_as_null=False)).to_series()
 
 
 def _is_primitive(first_later: pl.Series, cycle: int, shorter: pl.Series) -> pl.Series:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from pipeline.metrics.metric import NAMES
+from pipeline.scoring.segments import alike
 
 if TYPE_CHECKING:
     from pipeline.scoring.references import Expected
@@ -71,19 +72,18 @@ def masks(calls: pl.DataFrame, expected: pl.DataFrame) -> pl.DataFrame:
 def of_refs(expected: pl.DataFrame, n_refs: int) -> pl.DataFrame:
     """Return per ref, as bits: `firsts` and `firsts_names`, the first position of each distinct
     key; and `any`, the positions that take any arguments."""
-    found = {
-        "": expected.unique(["ref", "key"], keep="first", maintain_order=True),
-        NAMES: expected.unique(["ref", "name_key"], keep="first", maintain_order=True),
-    }
-    told = {f"firsts{level}": first for level, first in found.items()}
-    told["any"] = expected.filter("special")
-    return pl.DataFrame(
-        {
-            name: pl.zeros(n_refs, dtype=rows["bit"].dtype, eager=True).scatter(bits["ref"], bits["bit"])
-            for name, rows in told.items()
-            for bits in [rows.group_by("ref").agg(_together(expected))]
-        }
+    by_key, by_tool = (pl.struct("ref", key).is_first_distinct() for key in ("key", "name_key"))
+    found = (
+        expected.with_columns(by_key.alias("by_key"), by_tool.alias("by_tool"))
+        .group_by("ref")
+        .agg(
+            _together(expected, pl.col("by_key")).alias("firsts"),
+            _together(expected, pl.col("by_tool")).alias(f"firsts{NAMES}"),
+            _together(expected, pl.col("special")).alias("any"),
+        )
     )
+    rows = found.drop_in_place("ref")
+    return pl.DataFrame([alike(0, n_refs, bits.dtype).alias(bits.name).scatter(rows, bits) for bits in found])
 
 
 def _by_tool(expected: pl.DataFrame) -> pl.DataFrame:

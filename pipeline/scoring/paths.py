@@ -13,7 +13,7 @@ from pipeline.scoring.outputs import outputs_used
 from pipeline.scoring.patterns import any_match
 from pipeline.scoring.recovery import recovery_steps, retries
 from pipeline.scoring.repeats import repeats
-from pipeline.scoring.segments import Segments
+from pipeline.scoring.segments import Segments, alike
 from pipeline.scoring.usage import usage
 
 if TYPE_CHECKING:
@@ -94,8 +94,7 @@ def _used(steps: pl.DataFrame, in_run: Segments, policy: Policy) -> pl.DataFrame
     if policy.path.output_used:
         return outputs_used(steps, in_run.owners).to_frame()
     n_calls = int((steps["kind"] == "tool_call").sum())
-    unasked = pl.repeat(None, n_calls, dtype=pl.Boolean, eager=True)
-    return unasked.alias("output_used").to_frame()
+    return alike(None, n_calls, pl.Boolean).alias("output_used").to_frame()
 
 
 def _counted(
@@ -151,7 +150,7 @@ def _abandonments(steps: pl.DataFrame, in_run: Segments, patterns: list[str]) ->
     """Count the model texts that give up; null where no pattern is given or no text is logged."""
     name = "abandonments"
     if not patterns:
-        return pl.repeat(None, len(in_run.lengths), dtype=pl.Int64, eager=True).alias(name)
+        return alike(None, len(in_run.lengths), pl.Int64).alias(name)
     of_model = pl.col("kind").is_in(["llm_call", "final"])
     texts = steps.select(pl.when(of_model).then("content")).to_series()
     told = any_match(texts, patterns, "backtracking.abandon_patterns")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from pipeline.scoring.equals import marked
+from pipeline.scoring.segments import alike
 
 
 def retries(calls: pl.DataFrame) -> pl.DataFrame:
@@ -49,7 +50,7 @@ def recovery_steps(calls: pl.DataFrame, max_steps: int) -> pl.Series:
     decision steps otherwise. 0 for calls that did not fail.
     """
     failures, successes = calls["failed"].arg_true(), (~calls["failed"]).arg_true()
-    found = pl.zeros(calls.height, dtype=pl.UInt32, eager=True).scatter(failures, max_steps + 1)
+    found = alike(0, calls.height, pl.UInt32).scatter(failures, max_steps + 1)
     todo = pl.DataFrame({"failure": failures, "success": successes.search_sorted(failures)})
     # A success beside the failure, in the same response, is passed over: one more look each time.
     while todo.height:

@@ -80,7 +80,7 @@ class Segments:
     def amounts(self, values: pl.Series) -> pl.Series:
         """Sum amounts in the order of the segment's rows, so that no other touches the last bit."""
         if values.null_count() == len(values):
-            return pl.repeat(None, len(self.lengths), dtype=pl.Float64, eager=True)
+            return alike(None, len(self.lengths), pl.Float64)
         return self._where_logged(self.lists(values).list.sum(), values)
 
     def distinct(self, values: pl.Series) -> pl.Series:
@@ -132,4 +132,13 @@ def scattered(rows: pl.Series, values: pl.Series, length: int) -> pl.Series:
     >>> scattered(pl.Series([2, 0]), pl.Series([7, 8]), 3).to_list()
     [8, None, 7]
     """
-    return pl.repeat(None, length, dtype=values.dtype, eager=True).scatter(rows, values)
+    return alike(None, length, values.dtype).scatter(rows, values)
+
+
+def alike(value: bool | int | None, length: int, dtype: pl.DataType | type[pl.DataType]) -> pl.Series:
+    """Return a column of one value, without the plan that `pl.repeat` makes for it.
+
+    >>> alike(7, 2, pl.Int8).to_list()
+    [7, 7]
+    """
+    return pl.Series([value], dtype=dtype).new_from_index(0, length)
