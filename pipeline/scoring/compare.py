@@ -11,6 +11,7 @@ from pipeline.metrics.metric import NAMES, Metric
 from pipeline.metrics.registry import metrics
 from pipeline.metrics.turns import TURNS
 from pipeline.scoring import matching, special
+from pipeline.scoring.keys import needs_text
 from pipeline.scoring.masks import BITS
 from pipeline.scoring.matching import COUNT, MOST_ROUNDS, Counted
 from pipeline.scoring.equals import marked
@@ -18,7 +19,7 @@ from pipeline.scoring.segments import alike, scattered
 from pipeline.scoring.units import Units, part, units
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from pipeline.policy import Policy
     from pipeline.scoring.keys import Lexicon
@@ -42,14 +43,20 @@ class Compared(NamedTuple):
 
 
 def compare(
-    runs: pl.DataFrame, steps: pl.DataFrame, expected: Expected, lexicon: Lexicon, policy: Policy
+    runs: pl.DataFrame,
+    steps: pl.DataFrame,
+    expected: Expected,
+    lexicon: Lexicon,
+    policy: Policy,
+    distinct: Mapping[str, pl.Series] | None = None,
 ) -> Compared:
     """Compare every run with its reference; runs without one get nulls, and so do failed ones.
 
-    `runs`: n_rows, reference_set, and status, where "error" leaves nothing to judge.
+    `runs`: n_rows, reference_set, and status, where "error" leaves nothing to judge. `distinct`:
+    `Paths.distinct`; what it knows is not counted again.
     """
     whole = units(runs, steps, expected, policy)
-    counted = _counted(whole, expected, lexicon, policy)
+    counted = _counted(whole, expected, lexicon, policy, _known(whole, distinct or {}, policy))
     failed = runs["status"] == "error"
     if policy.match.unit == "turn":
         table, chosen = _by_turn(whole, counted.frame, failed)
@@ -68,11 +75,29 @@ def _flags() -> list[str]:
     return [m.name for m in _reference_metrics() if m.kind == "flag"]
 
 
-def _counted(whole: Units, expected: Expected, lexicon: Lexicon, policy: Policy) -> Counted:
+def _known(
+    whole: Units, distinct: Mapping[str, pl.Series], policy: Policy
+) -> dict[str, pl.Series]:
+    """Return, by level, how many different calls each comparison has, as far as known by run."""
+    if policy.match.unit == "turn":
+        return {}
+    landed = policy.match.args == "exact" and not needs_text(policy.match)
+    keys = {"": "call_key", NAMES: "name_key"} if landed else {NAMES: "name_key"}
+    of_run = whole.frame["run"]
+    return {level: distinct[key][of_run] for level, key in keys.items() if key in distinct}
+
+
+def _counted(
+    whole: Units,
+    expected: Expected,
+    lexicon: Lexicon,
+    policy: Policy,
+    distinct: Mapping[str, pl.Series],
+) -> Counted:
     """Count at the policy's level and by names, one row per comparison."""
     same = policy.match.args == "names" and not policy.match.tools
     levels = [NAMES] if same else ["", NAMES]
-    plain = matching.counts(whole, expected, levels)
+    plain = matching.counts(whole, expected, levels, distinct)
     shared = whole.frame.select(
         "pair", "run", "reference_id", "n_reference", pl.col("n_calls").cast(COUNT)
     )

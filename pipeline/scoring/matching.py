@@ -20,7 +20,7 @@ from pipeline.scoring.segments import Segments, scattered
 from pipeline.scoring.units import renumbered
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pipeline.scoring.references import Expected
     from pipeline.scoring.units import Units
@@ -42,24 +42,38 @@ class Counted(NamedTuple):
     places: pl.Series
 
 
-def counts(whole: Units, expected: Expected, levels: Sequence[str]) -> Counted:
-    """Count for every pair at the levels given; places are those of the first level."""
+def counts(
+    whole: Units,
+    expected: Expected,
+    levels: Sequence[str],
+    distinct: Mapping[str, pl.Series] | None = None,
+) -> Counted:
+    """Count for every pair at the levels given; places are those of the first level.
+
+    `distinct`: by level the number of different calls of each pair, as far as known.
+    """
     sizes = whole.frame.select("n_expected", "n_calls")
     is_short = sizes.select((pl.col("n_expected") <= BITS) & (pl.col("n_calls") <= MOST_ROUNDS))
-    short = _short(whole, expected, levels, is_short.to_series())
+    short = _short(whole, expected, levels, is_short.to_series(), distinct or {})
     if is_short.to_series().all():
         return short
     return _with_long(short, whole, expected, levels, ~is_short.to_series())
 
 
-def _short(whole: Units, expected: Expected, levels: Sequence[str], is_short: pl.Series) -> Counted:
+def _short(
+    whole: Units,
+    expected: Expected,
+    levels: Sequence[str],
+    is_short: pl.Series,
+    distinct: Mapping[str, pl.Series],
+) -> Counted:
     wanted = with_bits(expected)
     matched = masks(whole.calls, wanted)
     if not is_short.all():
         matched = matched.filter(is_short[matched["pair"]])
     faced = of_refs(wanted, expected.refs.height)[whole.frame["ref"]]
     found = rounds(matched, faced["any"], levels)
-    frame = pl.concat([found.counts, faced, _distinct(whole, levels)], how="horizontal")
+    frame = pl.concat([found.counts, faced, _distinct(whole, levels, distinct)], how="horizontal")
     sets = [count for level in levels for count in _set_counts(level)]
     return Counted(
         frame.with_columns(sets).select(f"{name}{level}" for level in levels for name in COUNTS),
@@ -77,7 +91,9 @@ def _set_counts(level: str) -> list[pl.Expr]:
     ]
 
 
-def _distinct(whole: Units, levels: Sequence[str]) -> pl.DataFrame:
+def _distinct(
+    whole: Units, levels: Sequence[str], told: Mapping[str, pl.Series]
+) -> pl.DataFrame:
     """Count the distinct calls of each pair.
 
     A call whose arguments were not captured has no key; it still differs from other tools'.
@@ -85,6 +101,9 @@ def _distinct(whole: Units, levels: Sequence[str]) -> pl.DataFrame:
     cut = Segments(whole.frame["n_calls"])
     found = {}
     for level in levels:
+        if level in told:
+            found[f"n_distinct{level}"] = told[level].cast(COUNT)
+            continue
         known = whole.calls[KEYS[level]]
         if known.null_count():
             known = whole.calls.select(pl.coalesce(KEYS[level], "name_key")).to_series()

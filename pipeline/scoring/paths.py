@@ -37,6 +37,9 @@ NEED_ERRORS = (
 """Counts of failures: null where no call of the run carries an error signal."""
 
 
+KEYS = ("call_key", "name_key")
+
+
 def step_columns(policy: Policy) -> tuple[str, ...]:
     """Return the step columns a policy needs; texts only where it asks for what rests on them."""
     back, errors, used = policy.backtracking, policy.errors, policy.path.output_used
@@ -56,6 +59,8 @@ class Paths(NamedTuple):
     """One row per run: what metrics are made of."""
     calls: pl.DataFrame
     """One row per tool call, run after run: its key, its place, and its marks."""
+    distinct: dict[str, pl.Series]
+    """By key column: how many different keys each run has, where every call has one."""
     compared: int
     """How many pairs of argument texts were compared for similarity."""
 
@@ -68,11 +73,14 @@ def paths(runs: pl.DataFrame, steps: pl.DataFrame, policy: Policy) -> Paths:
     marks = [calls, repeated.marks, loops(calls), retries(calls), _used(steps, in_run, policy)]
     reached = recovery_steps(calls, policy.recovery.max_steps).alias("recovery_steps")
     marked = pl.concat(marks, how="horizontal").with_columns(reached)
-    used = usage(runs, steps, in_run, calls, made)
-    counted = _counted(marked, made, used["n_tools"], policy)
+    distinct = {key: made.distinct(calls[key]).fill_null(0) for key in KEYS}
+    used = usage(runs, steps, in_run)
+    counted = _counted(marked, made, distinct, policy)
     abandoned = _abandonments(steps, in_run, policy.backtracking.abandon_patterns)
-    counts = pl.concat([used, counted, abandoned.to_frame()], how="horizontal")
-    return Paths(counts, _blanked(marked, counted), repeated.compared)
+    made_of = pl.DataFrame({"n_calls": made.lengths, "n_tools": distinct["name_key"]})
+    counts = pl.concat([used, made_of, counted, abandoned.to_frame()], how="horizontal")
+    known = {key: n for key, n in distinct.items() if not calls[key].null_count()}
+    return Paths(counts, _blanked(marked, counted), known, repeated.compared)
 
 
 def call_scores(
@@ -98,7 +106,7 @@ def _used(steps: pl.DataFrame, in_run: Segments, policy: Policy) -> pl.DataFrame
 
 
 def _counted(
-    calls: pl.DataFrame, made: Segments, n_tools: pl.Series, policy: Policy
+    calls: pl.DataFrame, made: Segments, distinct: dict[str, pl.Series], policy: Policy
 ) -> pl.DataFrame:
     """Count marked calls per run, each count null where the log cannot tell."""
     retry, same = pl.col("is_retry"), pl.col("is_same_retry")
@@ -126,8 +134,8 @@ def _counted(
             # A failure that is never recovered counts max_steps + 1, so that it saves nothing.
             (n_errors * (most + 1) - pl.col("recovery_steps")).alias("recovery_saved"),
             (n_errors * most).alias("recovery_possible"),
-            (n_calls - made.distinct(calls["call_key"]).fill_null(0)).alias("n_duplicate"),
-            (n_calls - n_tools).alias("n_duplicate_names"),
+            (n_calls - distinct["call_key"]).alias("n_duplicate"),
+            (n_calls - distinct["name_key"]).alias("n_duplicate_names"),
             *(
                 pl.lit(None, dtype=pl.Int64).alias(name)
                 for name in ("n_outputs", "n_outputs_used")

@@ -143,7 +143,7 @@ def _first_left(left: pl.Series, any_arguments: pl.Series | None) -> pl.Series:
 
 def _whole(parts: list[State], back: pl.Series) -> State:
     """Put the comparisons together again, each in its place."""
-    return State(*(pl.concat(bits)[back] for bits in zip(*parts[::-1], strict=True)))
+    return State(*(pl.concat(bits, rechunk=True)[back] for bits in zip(*parts[::-1], strict=True)))
 
 
 def _places(
@@ -151,5 +151,5 @@ def _places(
 ) -> pl.Series:
     bits = alike(0, n_rows, dtype)
     if rows:
-        bits = bits.scatter(pl.concat(rows), pl.concat(taken))
+        bits = bits.scatter(pl.concat(rows, rechunk=True), pl.concat(taken, rechunk=True))
     return bits.bitwise_trailing_zeros().set(bits == 0, None)

@@ -11,12 +11,9 @@ TOKENS = ("input_tokens", "output_tokens")
 
 
 def usage(
-    runs: pl.DataFrame, steps: pl.DataFrame, in_run: Segments, calls: pl.DataFrame, made: Segments
+    runs: pl.DataFrame, steps: pl.DataFrame, in_run: Segments
 ) -> pl.DataFrame:
-    """Count steps, calls, turns and tools; sum tokens, money and time.
-
-    `in_run` and `made` cut the steps and the calls into those of each run.
-    """
+    """Count steps and turns; sum tokens, money and time. `in_run` cuts the steps."""
     kind = pl.col("kind")
     counted = in_run.sums(
         steps.select(
@@ -28,9 +25,7 @@ def usage(
     )
     told = pl.DataFrame(
         {
-            "n_calls": made.lengths,
             "n_turns": in_run.distinct(steps["turn_index"]),
-            "n_tools": made.distinct(calls["name_key"]).fill_null(0),
             "cost_usd": in_run.amounts(steps["cost_usd"]),
             "step_ms": in_run.amounts(steps["duration_ms"]),
         }
