@@ -11,10 +11,11 @@ from pipeline.metrics.metric import NAMES, Metric
 from pipeline.metrics.registry import metrics
 from pipeline.metrics.turns import TURNS
 from pipeline.scoring import matching, special
+from pipeline.scoring.equals import marked
 from pipeline.scoring.keys import needs_text
 from pipeline.scoring.masks import BITS
-from pipeline.scoring.matching import COUNT, MOST_ROUNDS, Counted
-from pipeline.scoring.equals import marked
+from pipeline.scoring.matching import MOST_ROUNDS, Counted
+from pipeline.scoring.rounds import COUNT
 from pipeline.scoring.segments import alike, scattered
 from pipeline.scoring.units import Units, part, units
 
@@ -75,9 +76,7 @@ def _flags() -> list[str]:
     return [m.name for m in _reference_metrics() if m.kind == "flag"]
 
 
-def _known(
-    whole: Units, distinct: Mapping[str, pl.Series], policy: Policy
-) -> dict[str, pl.Series]:
+def _known(whole: Units, distinct: Mapping[str, pl.Series], policy: Policy) -> dict[str, pl.Series]:
     """Return, by level, how many different calls each comparison has, as far as known by run."""
     if policy.match.unit == "turn":
         return {}
@@ -164,7 +163,11 @@ def _not_captured(whole: Units, expected: Expected) -> pl.DataFrame:
     """Tell which comparisons have an uncaptured call of a tool expected with arguments."""
     is_missing = whole.calls["args_status"] == "not_captured"
     if not is_missing.any():
-        return alike(False, whole.frame.height, pl.Boolean).alias("not_captured").to_frame()
+        return (
+            alike(value=False, length=whole.frame.height, dtype=pl.Boolean)
+            .alias("not_captured")
+            .to_frame()
+        )
     missing = whole.calls.filter(is_missing)
     # In mode `names` the key is the tool's own: nothing is missing then.
     with_arguments = (pl.col("args_status") != "any") & (pl.col("key") != pl.col("name_key"))
@@ -179,7 +182,9 @@ def _by_run(
     """Divide for the alternative that each run keeps; tell which comparisons those are."""
     chosen = _chosen(counted, len(failed))
     kept = marked(chosen.drop_nulls(), whole.frame.height)
-    told = counted.select("reference_id", "n_reference", "not_captured", n_expected="n_overlap")[chosen]
+    told = counted.select("reference_id", "n_reference", "not_captured", n_expected="n_overlap")[
+        chosen
+    ]
     judged = chosen.set(failed, None)
     by_name = counted.drop(told.columns[:-1], "pair", "run")[judged]
     hidden = told["not_captured"].fill_null(value=False)
@@ -254,7 +259,11 @@ def _by_turn(
 
 def _folded(valued: pl.DataFrame) -> pl.DataFrame:
     """Fold the turns of each run: fractions are means, flags hold only if all do, counts add up."""
-    folds = [pl.col("n_expected").sum(), pl.col("not_captured").any(), pl.col("n_reference").first()]
+    folds = [
+        pl.col("n_expected").sum(),
+        pl.col("not_captured").any(),
+        pl.col("n_reference").first(),
+    ]
     for metric in _reference_metrics():
         column = pl.col(metric.name)
         known = column.is_not_null().all()

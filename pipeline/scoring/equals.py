@@ -63,4 +63,4 @@ def pairs(calls: pl.DataFrame, columns: Sequence[str], farthest: int) -> Iterato
 
 def marked(rows: pl.Series, length: int) -> pl.Series:
     """Return a column of truths, true at `rows`."""
-    return alike(False, length, pl.Boolean).scatter(rows, values=True)
+    return alike(value=False, length=length, dtype=pl.Boolean).scatter(rows, values=True)

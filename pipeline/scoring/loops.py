@@ -21,7 +21,7 @@ def loops(calls: pl.DataFrame) -> pl.DataFrame:
     three repeats of a cycle that is primitive: no repetition of a shorter one.
     """
     starting = alike(0, calls.height, pl.UInt32)
-    inside = alike(False, calls.height, pl.Boolean)
+    inside = alike(value=False, length=calls.height, dtype=pl.Boolean)
     cycles = range(1, LONGEST_CYCLE + 1)
     repeats = dict(zip(cycles, at_distances(calls, ["call_key"], cycles), strict=True))
     for cycle in cycles:
@@ -38,12 +38,15 @@ def _loops(repeats: dict[int, pl.Series], cycle: int) -> tuple[pl.Series, pl.Ser
     """
     rows = repeats[cycle]
     # Calls that lie side by side keep their distance to their own number in the list.
-    stretches = (rows - pl.int_range(len(rows), dtype=rows.dtype, eager=True)).rle().struct
+    stretches = (rows - pl.int_range(len(rows), dtype=pl.UInt32, eager=True)).rle().struct
     lengths = stretches.field("len")
     is_long = lengths >= (FEWEST_REPEATS - 1) * cycle
     if not is_long.any():
         return rows.clear(), rows.clear()
-    lengths, first_later = lengths.filter(is_long), rows[lengths.cum_sum() - lengths].filter(is_long)
+    lengths, first_later = (
+        lengths.filter(is_long),
+        rows[lengths.cum_sum() - lengths].filter(is_long),
+    )
     if cycle in SHORTER:
         primitive = _is_primitive(first_later, cycle, repeats[SHORTER[cycle]])
         lengths, first_later = lengths.filter(primitive), first_later.filter(primitive)

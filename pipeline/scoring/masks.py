@@ -25,8 +25,10 @@ WIDTHS = {8: pl.UInt8, 16: pl.UInt16, 32: pl.UInt32, BITS: pl.UInt64}
 
 
 def with_bits(expected: Expected) -> pl.DataFrame:
-    """Return ref, key, name_key, special, and the bit of their position, of all expected calls of
-    refs whose positions fit a mask."""
+    """Return the expected calls of refs whose positions fit a mask.
+
+    Columns: ref, key, name_key, special, and `bit`, that of the position.
+    """
     few = (expected.refs["n_expected"] <= BITS)[expected.calls["ref"]]
     calls = expected.calls if few.all() else expected.calls.filter(few)
     last = int(calls["position"].max() or 0)  # type: ignore[arg-type]  # a number or None
@@ -70,8 +72,11 @@ def masks(calls: pl.DataFrame, expected: pl.DataFrame) -> pl.DataFrame:
 
 
 def of_refs(expected: pl.DataFrame, n_refs: int) -> pl.DataFrame:
-    """Return per ref, as bits: `firsts` and `firsts_names`, the first position of each distinct
-    key; and `any`, the positions that take any arguments."""
+    """Return what is known of refs, as bits of their positions.
+
+    `firsts` and `firsts_names`: the first position of each distinct key; `any`: the positions that
+    take any arguments.
+    """
     by_key, by_tool = (pl.struct("ref", key).is_first_distinct() for key in ("key", "name_key"))
     found = (
         expected.with_columns(by_key.alias("by_key"), by_tool.alias("by_tool"))
@@ -83,7 +88,9 @@ def of_refs(expected: pl.DataFrame, n_refs: int) -> pl.DataFrame:
         )
     )
     rows = found.drop_in_place("ref")
-    return pl.DataFrame([alike(0, n_refs, bits.dtype).alias(bits.name).scatter(rows, bits) for bits in found])
+    return pl.DataFrame(
+        [alike(0, n_refs, bits.dtype).alias(bits.name).scatter(rows, bits) for bits in found]
+    )
 
 
 def _by_tool(expected: pl.DataFrame) -> pl.DataFrame:

@@ -17,6 +17,7 @@ from pipeline.scoring import long_runs
 from pipeline.scoring.masks import BITS, masks, of_refs, with_bits
 from pipeline.scoring.rounds import COUNT, rounds
 from pipeline.scoring.segments import Segments, scattered
+from pipeline.scoring.subsequence import ORDINAL
 from pipeline.scoring.units import renumbered
 
 if TYPE_CHECKING:
@@ -91,9 +92,7 @@ def _set_counts(level: str) -> list[pl.Expr]:
     ]
 
 
-def _distinct(
-    whole: Units, levels: Sequence[str], told: Mapping[str, pl.Series]
-) -> pl.DataFrame:
+def _distinct(whole: Units, levels: Sequence[str], told: Mapping[str, pl.Series]) -> pl.DataFrame:
     """Count the distinct calls of each pair.
 
     A call whose arguments were not captured has no key; it still differs from other tools'.
@@ -119,17 +118,22 @@ def _with_long(
     _check_room(some)
     found = [long_runs.counts(some, expected.calls, KEYS[level]) for level in levels]
     told = pl.concat(
-        [part.frame.select(pl.all().name.suffix(level)) for level, part in zip(levels, found, strict=True)],
+        [
+            part.frame.select(pl.all().name.suffix(level))
+            for level, part in zip(levels, found, strict=True)
+        ],
         how="horizontal",
     )
     pairs, rows = is_long.arg_true(), is_long[whole.calls["pair"]].arg_true()
-    frame = short.frame.with_columns(short.frame[c].scatter(pairs, told[c].cast(COUNT)) for c in told.columns)
+    frame = short.frame.with_columns(
+        short.frame[c].scatter(pairs, told[c].cast(COUNT)) for c in told.columns
+    )
     return Counted(frame, short.places.scatter(rows, found[0].places.cast(pl.UInt32)))
 
 
 def _check_room(pairs: Units) -> None:
     most = pairs.frame.select(pl.max_horizontal(pl.col("n_calls", "n_expected").max())).item() or 0
-    if most >= long_runs.ORDINAL - 1:
+    if most >= ORDINAL - 1:
         raise InputError(
-            f"a run or reference has {most} calls; at most {long_runs.ORDINAL - 2} can be scored"
+            f"a run or reference has {most} calls; at most {ORDINAL - 2} can be scored"
         )

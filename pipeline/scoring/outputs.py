@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

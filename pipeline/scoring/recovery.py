@@ -37,8 +37,7 @@ def retries(calls: pl.DataFrame) -> pl.DataFrame:
 
 def _beside_failures(calls: pl.DataFrame) -> pl.Series:
     """Return the calls of the runs in which one failed."""
-    last = calls["run"].last()
-    n_runs = 0 if last is None else int(last) + 1  # type: ignore[call-overload]  # an integer
+    n_runs = calls["run"][-1] + 1 if calls.height else 0
     concerned = marked(calls["run"].filter(calls["failed"]), n_runs)
     return concerned[calls["run"]].arg_true()
 

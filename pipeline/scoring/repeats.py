@@ -36,9 +36,7 @@ def repeats(calls: pl.DataFrame, back: Backtracking) -> Repeats:
     failed, key = calls["failed"], calls["call_key"]
     counts = _counted(calls, back)
     similar = back.similarity
-    near_to = (
-        None if similar is None else near(calls, map(counts, _windows(calls, back)), similar)
-    )
+    near_to = None if similar is None else near(calls, map(counts, _windows(calls, back)), similar)
     done_before, repeated, retried = (marked(failed[:0].arg_true(), calls.height) for _ in range(3))
     for found in _windows(calls, back):
         equal = key[found.later] == key[found.earlier]

@@ -94,7 +94,7 @@ def rounds(matched: pl.DataFrame, any_arguments: pl.Series, levels: Sequence[str
     going = {level: State.first(n_pairs, dtype) for level in levels}
     ended: dict[str, list[State]] = {level: [] for level in levels}
     rows, taken = [], []
-    for step in range(int(count.max() or 0)):  # type: ignore[call-overload]  # an integer column
+    for step in range(int(count.max() or 0)):  # type: ignore[arg-type]  # a number or None
         alive = int((count > step).sum())
         count, row = count.head(alive), at.head(alive) + step
         seen, any_here = met[row], any_here.head(alive)
@@ -107,7 +107,7 @@ def rounds(matched: pl.DataFrame, any_arguments: pl.Series, levels: Sequence[str
             going[level] = still.moved(mask, seen[f"hit{level}"], place)
             if level == levels[0]:
                 taken.append(place)
-    back = pair.clone().scatter(pair, pl.int_range(n_pairs, dtype=pair.dtype, eager=True))
+    back = pair.clone().scatter(pair, pl.int_range(n_pairs, dtype=pl.UInt32, eager=True))
     counts = [
         found.alias(f"{found.name}{level}")
         for level, state in going.items()

@@ -135,7 +135,9 @@ def scattered(rows: pl.Series, values: pl.Series, length: int) -> pl.Series:
     return alike(None, length, values.dtype).scatter(rows, values)
 
 
-def alike(value: bool | int | None, length: int, dtype: pl.DataType | type[pl.DataType]) -> pl.Series:
+def alike(
+    value: bool | int | None, length: int, dtype: pl.DataType | type[pl.DataType]
+) -> pl.Series:
     """Return a column of one value, without the plan that `pl.repeat` makes for it.
 
     >>> alike(7, 2, pl.Int8).to_list()

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import polars as pl
 
 from pipeline.metrics.ratio import per
-from pipeline.scoring.segments import Segments
+
+if TYPE_CHECKING:
+    from pipeline.scoring.segments import Segments
 
 TOKENS = ("input_tokens", "output_tokens")
 
 
-def usage(
-    runs: pl.DataFrame, steps: pl.DataFrame, in_run: Segments
-) -> pl.DataFrame:
+def usage(runs: pl.DataFrame, steps: pl.DataFrame, in_run: Segments) -> pl.DataFrame:
     """Count steps and turns; sum tokens, money and time. `in_run` cuts the steps."""
     kind = pl.col("kind")
     counted = in_run.sums(
