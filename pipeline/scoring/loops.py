@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import polars as pl
 
-from pipeline.scoring.equals import at_distances
+from pipeline.scoring.equals import NO_ROWS, marked
 from pipeline.scoring.segments import alike
+
+if TYPE_CHECKING:
+    from pipeline.scoring.equals import Equal
 
 LONGEST_CYCLE = 4
 FEWEST_REPEATS = 3
@@ -14,16 +19,16 @@ SHORTER = {2: 1, 3: 1, 4: 2}
 """A cycle that repeats a shorter one repeats one of this length: its longest proper divisor."""
 
 
-def loops(calls: pl.DataFrame) -> pl.DataFrame:
+def loops(equal: Equal) -> pl.DataFrame:
     """Mark each call: `n_starting` (loops that begin with it), `in_loop`.
 
     A loop is a maximal run of calls of which each equals the one a cycle before it, over at least
     three repeats of a cycle that is primitive: no repetition of a shorter one.
     """
-    starting = alike(0, calls.height, pl.UInt32)
-    inside = alike(value=False, length=calls.height, dtype=pl.Boolean)
+    n_calls = equal.calls.height
+    starting, inside = alike(0, n_calls, pl.UInt32), marked(NO_ROWS, n_calls)
     cycles = range(1, LONGEST_CYCLE + 1)
-    repeats = dict(zip(cycles, at_distances(calls, ["call_key"], cycles), strict=True))
+    repeats = dict(zip(cycles, [*equal.at(cycles), *[NO_ROWS] * LONGEST_CYCLE], strict=False))
     for cycle in cycles:
         begins, ends = _loops(repeats, cycle)
         starting = starting.scatter(begins, starting[begins] + 1)

@@ -8,6 +8,7 @@ import polars as pl
 
 from pipeline.schema import CallScores
 from pipeline.scoring.calls import laid_out
+from pipeline.scoring.equals import Equal
 from pipeline.scoring.loops import loops
 from pipeline.scoring.outputs import outputs_used
 from pipeline.scoring.patterns import any_match
@@ -35,9 +36,6 @@ NEED_ERRORS = (
     "recovery_saved", "recovery_possible",
 )  # fmt: skip
 """Counts of failures: null where no call of the run carries an error signal."""
-
-
-KEYS = ("call_key", "name_key")
 
 
 def step_columns(policy: Policy) -> tuple[str, ...]:
@@ -69,11 +67,12 @@ def paths(runs: pl.DataFrame, steps: pl.DataFrame, policy: Policy) -> Paths:
     """Count and mark; `steps` has `step_columns(policy)`, run after run, `n_rows` of `runs` each."""
     in_run = Segments(runs["n_rows"])
     calls, made = laid_out(steps, in_run, policy.errors)
-    repeated = repeats(calls, policy.backtracking)
-    marks = [calls, repeated.marks, loops(calls), retries(calls), _used(steps, in_run, policy)]
+    equal, same_tool = Equal.of(calls, "call_key"), Equal.of(calls, "name_key")
+    repeated = repeats(equal, policy.backtracking)
+    marks = [calls, repeated.marks, loops(equal), retries(calls), _used(steps, in_run, policy)]
     reached = recovery_steps(calls, policy.recovery.max_steps).alias("recovery_steps")
     marked = pl.concat(marks, how="horizontal").with_columns(reached)
-    distinct = {key: made.distinct(calls[key]).fill_null(0) for key in KEYS}
+    distinct = {each.column: each.distinct(made) for each in (equal, same_tool)}
     used = usage(runs, steps, in_run)
     counted = _counted(marked, made, distinct, policy)
     abandoned = _abandonments(steps, in_run, policy.backtracking.abandon_patterns)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from pipeline.scoring.equals import Pairs, marked, pairs
+from pipeline.scoring.equals import NO_ROWS, Pairs, at_distances, marked
 from pipeline.scoring.progress import progress
 from pipeline.scoring.similarity import near
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pipeline.policy import Backtracking
+    from pipeline.scoring.equals import Equal
 
 
 class Repeats(NamedTuple):
@@ -26,36 +27,46 @@ class Repeats(NamedTuple):
     """How many pairs of argument texts were compared for similarity."""
 
 
-def repeats(calls: pl.DataFrame, back: Backtracking) -> Repeats:
+def repeats(equal: Equal, back: Backtracking) -> Repeats:
     """Mark each call.
 
     A call is a backtrack if an alike call lies within the window before it, and clean if it
     neither failed nor repeats an equal call of the window that succeeded. Alike is equal, or near
     where the policy has a similarity, without a change that means progress.
+
+    Args:
+        equal: the calls, and which of them have equal keys.
+        back: the policy.
     """
+    calls = equal.calls
     failed, key = calls["failed"], calls["call_key"]
-    counts = _counted(calls, back)
-    similar = back.similarity
-    near_to = None if similar is None else near(calls, map(counts, _windows(calls, back)), similar)
-    done_before, repeated, retried = (marked(failed[:0].arg_true(), calls.height) for _ in range(3))
-    for found in _windows(calls, back):
-        equal = key[found.later] == key[found.earlier]
-        done = found.kept(equal & ~failed[found.earlier])
+    counts, similar = _counted(calls, back), back.similarity
+    near_to = None if similar is None else near(calls, map(counts, _windows(equal, back)), similar)
+    done_before, repeated, retried = (marked(NO_ROWS, calls.height) for _ in range(3))
+    for found in _windows(equal, back):
+        is_equal = key[found.later] == key[found.earlier]
+        done = found.kept(is_equal & ~failed[found.earlier])
         done_before = done_before.scatter(done.later, values=True)
-        alike = counts(found.kept(equal if near_to is None else equal | near_to.tells(found)))
-        last = alike.later.is_first_distinct() & ~repeated[alike.later]  # the last one decides
-        retried = retried.scatter(alike.later.filter(last & failed[alike.earlier]), values=True)
+        alike = counts(found.kept(is_equal if near_to is None else is_equal | near_to.tells(found)))
+        # Nearest first: the last one before a call decides.
+        retries = alike.later.filter(~repeated[alike.later] & failed[alike.earlier])
+        retried = retried.scatter(retries, values=True)
         repeated = repeated.scatter(alike.later, values=True)
     again = repeated & ~retried if back.retries == "exempt" else repeated
     marks = pl.DataFrame({"is_backtrack": again, "is_clean": ~(failed | done_before)})
     return Repeats(marks, 0 if near_to is None else near_to.compared)
 
 
-def _windows(calls: pl.DataFrame, back: Backtracking) -> Iterator[Pairs]:
+def _windows(equal: Equal, back: Backtracking) -> Iterator[Pairs]:
     """Yield the pairs of calls within the window that may be alike, the nearest first."""
-    columns = ["call_key"] if back.similarity is None else ["call_key", "name_key"]
+    calls, distances = equal.calls, range(1, back.window + 1)
     place = calls["nth" if back.window_unit == "calls" else "place"]
-    for found in pairs(calls, columns, back.window):
+    if back.similarity is None:
+        rows = equal.at(distances)
+    else:
+        rows = at_distances(calls, ["call_key", "name_key"], distances)
+    for distance, later in zip(distances, rows, strict=False):
+        found = Pairs(later, later - distance)
         yield found.kept(place[found.later] - place[found.earlier] <= back.window)
 
 

@@ -71,7 +71,7 @@ def test_one_thread_or_two(log: Path, tmp_path: Path) -> None:
     right = tables(lake)
     for threads in ("1", "2"):
         environment = {**os.environ, "POLARS_MAX_THREADS": threads}
-        subprocess.run([sys.executable, "-c", SCORE, str(lake)], check=True, env=environment)  # noqa: S603 - our own code
+        subprocess.run([sys.executable, "-c", SCORE, str(lake)], check=True, env=environment)
         assert same(tables(lake), right)
 
 

@@ -72,7 +72,11 @@ def spied(monkeypatch: pytest.MonkeyPatch, kind: type, method: str) -> list[tupl
     real = getattr(kind, method)
 
     def noting(frame: Any, *args: Any, **named: Any) -> Any:
-        rows = frame.height if isinstance(frame, pl.DataFrame) else frame.select(pl.len()).collect().item()
+        rows = (
+            frame.height
+            if isinstance(frame, pl.DataFrame)
+            else frame.select(pl.len()).collect().item()
+        )
         seen.append((rows, [*args, *named.values()]))
         return real(frame, *args, **named)
 
@@ -100,7 +104,7 @@ def test_no_join_by_run(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     joined = spied(monkeypatch, pl.DataFrame, "join")
     scores = scored(lake).scores
     n_calls = scores["n_calls"].sum()
-    keys = [str(argument) for _, arguments in joined for argument in arguments]
+    keys = [str(a) for _, given in joined for a in given if not isinstance(a, pl.DataFrame)]
     assert not [key for key in keys if "run" in key or "pair" in key]
     # Calls meet their expected positions by one join; a second is for tools expected in two ways.
     assert sum(rows >= n_calls for rows, _ in joined) == 1
