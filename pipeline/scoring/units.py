@@ -98,7 +98,7 @@ def _by_turn(
 def _turns(runs: pl.DataFrame, packed: pl.Series) -> pl.Series:
     """Return how many user turns each run has, at least 1."""
     highest = Segments(runs["n_rows"]).lists(packed % TURNS).list.max() + 1
-    last = int(highest.max() or 1) - 1  # type: ignore[arg-type]  # a number or None
+    last = int(highest.max() or 0)  # type: ignore[arg-type]  # a number or None
     if last > MOST_TURNS:
         raise InputError(
             f"a run has user turn {last}; at most {MOST_TURNS} can be compared by turn: "
