@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from pipeline.metrics.metric import NAMES, Metric
-from pipeline.metrics.registry import metrics
-from pipeline.metrics.turns import TURNS
+from pipeline.metrics.metric import NAMES
 from pipeline.scoring import matching, special
-from pipeline.scoring.equals import marked
+from pipeline.scoring.chosen import FAMILIES, NO_CREDITS, by_run, by_turn
 from pipeline.scoring.keys import needs_text
 from pipeline.scoring.masks import BITS
 from pipeline.scoring.matching import MOST_ROUNDS, Counted
@@ -27,13 +24,7 @@ if TYPE_CHECKING:
     from pipeline.scoring.references import Expected
     from pipeline.scoring.special import Made, Wanted
 
-FAMILIES = ("ordered", "overlap")
-ORDER = ("exact_match", "f1", "in_order")
-"""What decides between alternatives, in this order; ties go to the first."""
-
-
-NO_CREDITS = [pl.lit(None, dtype=COUNT).alias(name) for name in special.CREDITS]
-"""Where the counts of matching say what credits would."""
+__all__ = ["FAMILIES", "Compared", "compare"]
 
 
 class Compared(NamedTuple):
@@ -60,20 +51,11 @@ def compare(
     counted = _counted(whole, expected, lexicon, policy, _known(whole, distinct or {}, policy))
     failed = runs["status"] == "error"
     if policy.match.unit == "turn":
-        table, chosen = _by_turn(whole, counted.frame, failed)
+        table, chosen = by_turn(counted.frame, failed)
     else:
-        table, chosen = _by_run(whole, counted.frame, failed)
+        table, chosen = by_run(counted.frame, failed)
     n_calls = int((steps["kind"] == "tool_call").sum())
     return Compared(table, _places(whole, expected, counted.places, chosen, n_calls))
-
-
-@cache
-def _reference_metrics() -> list[Metric]:
-    return [m for m in metrics().values() if m.family in FAMILIES and not m.name.endswith(TURNS)]
-
-
-def _flags() -> list[str]:
-    return [m.name for m in _reference_metrics() if m.kind == "flag"]
 
 
 def _known(whole: Units, distinct: Mapping[str, pl.Series], policy: Policy) -> dict[str, pl.Series]:
@@ -174,106 +156,6 @@ def _not_captured(whole: Units, expected: Expected) -> pl.DataFrame:
     given = expected.calls.filter(with_arguments).select("ref", "name_key").unique()
     hit = missing.join(given, on=["ref", "name_key"], how="semi")["pair"].unique()
     return whole.frame.select(pl.col("pair").is_in(hit.implode()).alias("not_captured"))
-
-
-def _by_run(
-    whole: Units, counted: pl.DataFrame, failed: pl.Series
-) -> tuple[pl.DataFrame, pl.Series]:
-    """Divide for the alternative that each run keeps; tell which comparisons those are."""
-    chosen = _chosen(counted, len(failed))
-    kept = marked(chosen.drop_nulls(), whole.frame.height)
-    told = counted.select("reference_id", "n_reference", "not_captured", n_expected="n_overlap")[
-        chosen
-    ]
-    judged = chosen.set(failed, None)
-    by_name = counted.drop(told.columns[:-1], "pair", "run")[judged]
-    hidden = told["not_captured"].fill_null(value=False)
-    by_args = by_name
-    if hidden.any():
-        by_args = by_name[pl.int_range(len(failed), dtype=pl.UInt32, eager=True).set(hidden, None)]
-    values = [
-        _divided(by_args, [m for m in _reference_metrics() if not _compares_names(m)]),
-        _divided(by_name, [m for m in _reference_metrics() if _compares_names(m)]),
-    ]
-    turns = [pl.lit(None, dtype=pl.Float64).alias(f"{name}{TURNS}") for name in _flags()]
-    return pl.concat([told, *values], how="horizontal").with_columns(turns), kept
-
-
-def _divided(counts: pl.DataFrame, of: list[Metric]) -> pl.DataFrame:
-    """From counts to metrics. Many divide by the same: one plan works that out once."""
-    if special.CREDITS[0] not in counts.columns:
-        counts = counts.with_columns(NO_CREDITS)
-    return counts.lazy().select(metric.value.alias(metric.name) for metric in of).collect()
-
-
-def _compares_names(metric: Metric) -> bool:
-    return metric.name.endswith(NAMES)
-
-
-def _chosen(counted: pl.DataFrame, n_runs: int) -> pl.Series:
-    """Return the comparison that each run keeps, its best alternative; null without a reference."""
-    run = counted["run"]
-    chosen = scattered(run, counted["pair"], n_runs)
-    several = ((run == run.shift(1)) | (run == run.shift(-1))).fill_null(value=False)
-    if several.any():
-        known = metrics()
-        some = counted.filter(several)
-        values = _divided(some, [known[name] for name in ORDER])
-        keys = some.select("pair", "run", "reference_id")
-        best = _best(pl.concat([keys, values], how="horizontal"))
-        chosen = chosen.scatter(best["run"], best["pair"])
-    return chosen
-
-
-def _best(valued: pl.DataFrame) -> pl.DataFrame:
-    """Keep each run's best alternative."""
-    by = ["run", *ORDER, "reference_id"]
-    ranked = valued.sort(by, descending=[False, True, True, True, False], nulls_last=True)
-    return ranked.unique("run", keep="first", maintain_order=True)
-
-
-def _by_turn(
-    whole: Units, counted: pl.DataFrame, failed: pl.Series
-) -> tuple[pl.DataFrame, pl.Series]:
-    """Divide turn by turn, fold the turns, and keep the best alternative."""
-    keys = counted.select(
-        "run", "reference_id", "n_reference", "not_captured", n_expected="n_overlap"
-    )
-    valued = pl.concat([keys, _divided(counted, _reference_metrics())], how="horizontal")
-    best = _best(_folded(valued))
-    kept = whole.frame.join(
-        best.select("run", "reference_id", pl.lit(value=True).alias("kept")),
-        on=["run", "reference_id"], how="left", maintain_order="left",
-    )["kept"]  # fmt: skip
-    each = pl.DataFrame({"run": pl.int_range(len(failed), dtype=pl.UInt32, eager=True)})
-    table = each.join(best, on="run", how="left", maintain_order="left").drop("run")
-    hidden = pl.lit(failed) | pl.col("not_captured").fill_null(value=False)
-    blanked = [
-        pl.when(~(pl.lit(failed) if NAMES in name else hidden)).then(pl.col(name)).alias(name)
-        for metric in _reference_metrics()
-        for name in (metric.name, f"{metric.name}{TURNS}")
-        if name in table.columns
-    ]
-    return table.with_columns(blanked), kept.fill_null(value=False)
-
-
-def _folded(valued: pl.DataFrame) -> pl.DataFrame:
-    """Fold the turns of each run: fractions are means, flags hold only if all do, counts add up."""
-    folds = [
-        pl.col("n_expected").sum(),
-        pl.col("not_captured").any(),
-        pl.col("n_reference").first(),
-    ]
-    for metric in _reference_metrics():
-        column = pl.col(metric.name)
-        known = column.is_not_null().all()
-        if metric.kind == "flag":
-            folds.append(pl.when(known).then(column.min()).alias(metric.name))
-            folds.append(pl.when(known).then(column.mean()).alias(f"{metric.name}{TURNS}"))
-        else:
-            value = column.sum() if metric.kind == "count" else column.mean()
-            folds.append(pl.when(known).then(value).alias(metric.name))
-    return valued.group_by("run", "reference_id", maintain_order=True).agg(folds)
 
 
 def _places(
