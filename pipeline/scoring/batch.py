@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from pipeline.current import scores_schema
-from pipeline.metrics.metric import NAMES
 from pipeline.metrics.registry import metrics
 from pipeline.scoring import (
     keys,
@@ -66,12 +65,12 @@ def score_batch(lake: Lake, batch: Folder, tasks: pl.DataFrame, policy: Policy) 
     texts = batch.file("steps", keys.TEXTS) if keys.needs_text(policy.match) else b""
     keyed = keys.apply(policy.match, steps, told, texts)
     expected = references.arrange(keyed.references, by_turn=policy.match.unit == "turn")
-    compared = compare(runs, keyed.steps, expected, keyed.lexicon, policy)
     path = paths.paths(runs, keyed.steps, policy)
+    compared = compare(runs, keyed.steps, expected, keyed.lexicon, policy, path.distinct)
     judged = verdicts.counts(runs, keyed.steps, tasks, tools, policy)
     answered = response.of_batch(batch, runs, steps, tasks)
     counted = pl.concat([runs, path.counts, compared.runs, judged, answered], how="horizontal")
-    scores = finished(overall.overall(counted, expected, policy))
+    scores = finished(counted, policy)
     return Scored(
         user_metrics.with_metrics(scores, runs, policy),
         keyed.lexicon.rekeyed,
@@ -111,8 +110,11 @@ def only_actors(steps: pl.DataFrame, policy: Policy) -> pl.DataFrame:
     return steps.with_columns(pl.when(others).then(told).otherwise("kind").alias("kind"))
 
 
-def finished(counted: pl.DataFrame) -> pl.DataFrame:
-    """Divide what is still counts, blank what is undefined, and give the table its columns."""
+def finished(counted: pl.DataFrame, policy: Policy) -> pl.DataFrame:
+    """Divide what is still counts, blank what is undefined, and give the table its columns.
+
+    One plan for all of it: what metrics and composites share is worked out once.
+    """
     failed = pl.col("run_status") == "error"
     hidden = pl.col("not_captured").fill_null(value=False)
     status = (
@@ -122,15 +124,17 @@ def finished(counted: pl.DataFrame) -> pl.DataFrame:
         .otherwise(pl.lit("scored"))
     )  # fmt: skip
     success = pl.coalesce("success", pl.col("reward") >= ENOUGH_REWARD)
-    counted = counted.rename({"status": "run_status"}).with_columns(success.alias("success"))
     values = []
     for name, metric in metrics().items():
-        value = pl.col(name) if metric.family in FAMILIES else metric.value
-        if metric.reference:
-            gone = failed if NAMES in name or metric.family == "response" else failed | hidden
-            value = pl.when(~gone).then(value)
-        if name != "success":
+        if metric.family not in (*FAMILIES, "composite") and name != "success":
+            gone = failed if metric.family == "response" else None
+            value = metric.value if gone is None else pl.when(~gone).then(metric.value)
             values.append(value.alias(name))
+    plan = (
+        counted.lazy()
+        .rename({"status": "run_status"})
+        .with_columns(success.alias("success"), status.alias("status"), *values)
+        .with_columns(overall.composites(policy))
+    )
     schema = scores_schema()
-    frame = counted.with_columns(status.alias("status")).with_columns(values)
-    return frame.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
+    return plan.select(pl.col(name).cast(dtype) for name, dtype in schema.items()).collect()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
 from pipeline.scoring.patterns import any_match
-from pipeline.scoring.segments import owners, starts, totals
+from pipeline.scoring.segments import Segments
 
 if TYPE_CHECKING:
     from pipeline.policy import Errors
@@ -18,33 +18,47 @@ CALL_COLUMNS = (
 """Step columns that calls keep, as far as they were read."""
 
 
-def laid_out(steps: pl.DataFrame, lengths: pl.Series, errors: Errors) -> pl.DataFrame:
+class Calls(NamedTuple):
+    """A batch's tool calls, and how they are cut into those of each run."""
+
+    frame: pl.DataFrame
+    """One row per tool call, run after run."""
+    in_run: Segments
+
+
+def laid_out(steps: pl.DataFrame, in_run: Segments, errors: Errors) -> Calls:
     """Return one row per tool call, run after run.
 
-    Besides the step columns read: `row` (its number among the batch's steps), `run` (the number of
-    its run), `nth` (its number in the run, from 0), `place` (its number among the batch's decision
-    steps) and `failed` (never null). `is_error` follows the policy and is null without a signal.
+    Besides the step columns read: `run` (the number of its run), `nth` (its number in the run,
+    from 0), `place` (its number among the batch's decision steps) and `failed` (never null).
+    `is_error` follows the policy and is null without a signal. `in_run` cuts the steps.
     """
     is_call = steps["kind"] == "tool_call"
-    n_calls = totals(is_call, lengths)
-    run = owners(n_calls)
+    made = Segments(in_run.totals(is_call))
     calls = (
-        steps.select(name for name in CALL_COLUMNS if name in steps.columns)
-        .with_columns(
-            pl.int_range(pl.len()).alias("row"),
-            (steps["kind"] != "message").cum_sum().cast(pl.Int64).alias("place"),
+        steps.select(
+            *(name for name in CALL_COLUMNS if name in steps.columns),
+            _decisions(steps["kind"]).alias("place"),
         )
         .filter(is_call)
-        .with_columns(run.alias("run"))
-        .with_columns((pl.int_range(pl.len()) - starts(n_calls).gather(run)).alias("nth"))
+        .rechunk()
+        .with_columns(made.owners.alias("run"), made.ordinals.alias("nth"))
     )
-    signal = failures(calls, n_calls, errors)
-    return calls.with_columns(
-        signal.alias("is_error"), signal.fill_null(value=False).alias("failed")
+    signal = failures(calls, made, errors)
+    return Calls(
+        calls.with_columns(signal.alias("is_error"), signal.fill_null(value=False).alias("failed")),
+        made,
     )
 
 
-def failures(calls: pl.DataFrame, n_calls: pl.Series, errors: Errors) -> pl.Series:
+def _decisions(kind: pl.Series) -> pl.Series:
+    """Number the decision steps; a message has the number of the decision before it."""
+    rows = pl.int_range(len(kind), dtype=pl.Int64, eager=True)
+    is_message = kind == "message"
+    return rows - is_message.cum_sum().cast(pl.Int64) if is_message.any() else rows
+
+
+def failures(calls: pl.DataFrame, made: Segments, errors: Errors) -> pl.Series:
     """Return whether each call failed: by the format's signal, by its output; null: no signal.
 
     A pattern tells of every call whose output was captured. An empty or absent output tells in
@@ -55,7 +69,7 @@ def failures(calls: pl.DataFrame, n_calls: pl.Series, errors: Errors) -> pl.Seri
         matched = any_match(calls["output"], errors.patterns, "errors.patterns")
         signal = _or(signal, matched)
     if errors.empty_output:
-        captured = (totals(calls["output"].is_not_null(), n_calls) > 0).gather(calls["run"])
+        captured = (made.totals(calls["output"].is_not_null()) > 0).gather(calls["run"])
         empty = calls["output"].fill_null("").str.strip_chars() == ""
         signal = _or(signal, empty.set(~captured, None))
     return signal

@@ -1,4 +1,4 @@
-"""Every reference-based metric of every run: count, divide, fold turns, choose the alternative."""
+"""Every reference-based metric of every run: count, choose the alternative, divide, fold turns."""
 
 from __future__ import annotations
 
@@ -6,24 +6,25 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from pipeline.metrics.metric import NAMES, Metric
-from pipeline.metrics.registry import metrics
-from pipeline.metrics.turns import TURNS
+from pipeline.metrics.metric import NAMES
 from pipeline.scoring import matching, special
-from pipeline.scoring.matching import Counted, scattered
+from pipeline.scoring.chosen import FAMILIES, NO_CREDITS, by_run, by_turn
+from pipeline.scoring.keys import needs_text
+from pipeline.scoring.masks import BITS
+from pipeline.scoring.matching import MOST_ROUNDS, Counted
+from pipeline.scoring.rounds import COUNT
+from pipeline.scoring.segments import alike, scattered
 from pipeline.scoring.units import Units, part, units
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from pipeline.policy import Policy
     from pipeline.scoring.keys import Lexicon
     from pipeline.scoring.references import Expected
     from pipeline.scoring.special import Made, Wanted
 
-FAMILIES = ("ordered", "overlap")
-ORDER = ("exact_match", "f1", "in_order")
-"""What decides between alternatives, in this order; ties go to the first."""
+__all__ = ["FAMILIES", "Compared", "compare"]
 
 
 class Compared(NamedTuple):
@@ -34,137 +35,135 @@ class Compared(NamedTuple):
 
 
 def compare(
-    runs: pl.DataFrame, steps: pl.DataFrame, expected: Expected, lexicon: Lexicon, policy: Policy
+    runs: pl.DataFrame,
+    steps: pl.DataFrame,
+    expected: Expected,
+    lexicon: Lexicon,
+    policy: Policy,
+    distinct: Mapping[str, pl.Series] | None = None,
 ) -> Compared:
-    """Compare every run with its reference; runs without one get nulls."""
+    """Compare every run with its reference; runs without one get nulls, and so do failed ones.
+
+    `runs`: n_rows, reference_set, and status, where "error" leaves nothing to judge. `distinct`:
+    `Paths.distinct`; what it knows is not counted again.
+    """
     whole = units(runs, steps, expected, policy)
-    args, names = _levels(whole, expected, lexicon, policy)
-    valued = _valued(whole, args, names)
+    counted = _counted(whole, expected, lexicon, policy, _known(whole, distinct or {}, policy))
+    failed = runs["status"] == "error"
     if policy.match.unit == "turn":
-        valued = _folded(valued)
-    chosen = _best(valued)
-    each = pl.DataFrame({"run": pl.int_range(runs.height, dtype=pl.UInt32, eager=True)})
-    table = each.join(chosen, on="run", how="left", maintain_order="left").drop("run")
-    return Compared(table, _places(whole, expected, args.places, chosen, steps))
-
-
-def _reference_metrics() -> list[Metric]:
-    return [m for m in metrics().values() if m.family in FAMILIES and not m.name.endswith(TURNS)]
-
-
-def _flags() -> list[str]:
-    return [m.name for m in _reference_metrics() if m.kind == "flag"]
-
-
-def _levels(
-    whole: Units, expected: Expected, lexicon: Lexicon, policy: Policy
-) -> tuple[Counted, Counted]:
-    """Count at the policy's level and by names."""
-    free = policy.match.parallel == "unordered"
-    names = _level(whole, expected, "name_key", special.by_name, free=free)
-    if policy.match.args == "names" and not policy.match.tools:
-        args = names
+        table, chosen = by_turn(counted.frame, failed)
     else:
-        args = _level(whole, expected, "key", special.by_arguments(lexicon), free=free)
-    hidden = _not_captured(whole, expected)
-    return Counted(args.frame.with_columns(hidden), args.places), names
+        table, chosen = by_run(counted.frame, failed)
+    n_calls = int((steps["kind"] == "tool_call").sum())
+    return Compared(table, _places(whole, expected, counted.places, chosen, n_calls))
 
 
-def _level(
-    whole: Units, expected: Expected, key: str, fits: Callable[[Wanted, Made], bool], *, free: bool
+def _known(whole: Units, distinct: Mapping[str, pl.Series], policy: Policy) -> dict[str, pl.Series]:
+    """Return, by level, how many different calls each comparison has, as far as known by run."""
+    if policy.match.unit == "turn":
+        return {}
+    landed = policy.match.args == "exact" and not needs_text(policy.match)
+    keys = {"": "call_key", NAMES: "name_key"} if landed else {NAMES: "name_key"}
+    of_run = whole.frame["run"]
+    return {level: distinct[key][of_run] for level, key in keys.items() if key in distinct}
+
+
+def _counted(
+    whole: Units,
+    expected: Expected,
+    lexicon: Lexicon,
+    policy: Policy,
+    distinct: Mapping[str, pl.Series],
 ) -> Counted:
-    """Count by key where that decides, and by sequence where it does not."""
-    n = whole.frame["n_expected"]
-    plain = matching.counts(whole, expected.calls, key)
-    frame = plain.frame.with_columns(
-        n.alias("n_overlap"),
-        n.alias("n_ordered"),
-        whole.frame["pair"],
-        *(pl.lit(None, dtype=pl.Int64).alias(name) for name in special.CREDITS),
+    """Count at the policy's level and by names, one row per comparison."""
+    same = policy.match.args == "names" and not policy.match.tools
+    levels = [NAMES] if same else ["", NAMES]
+    plain = matching.counts(whole, expected, levels, distinct)
+    shared = whole.frame.select(
+        "pair", "run", "reference_id", "n_reference", pl.col("n_calls").cast(COUNT)
     )
-    needs = whole.frame["optional"]
-    if key == "key":
-        needs = needs | whole.frame["relation"]
-    if free:
-        needs = needs | (whole.frame["n_calls"] > 1)
+    frame = pl.concat([shared, plain.frame, _not_captured(whole, expected)], how="horizontal")
+    counted = Counted(frame, plain.places)
+    fits = {"": special.by_arguments(lexicon), NAMES: special.by_name}
+    free = policy.match.parallel == "unordered"
+    for level in reversed(levels):  # the places of the first level stay
+        counted = _searched(counted, whole, expected, level, fits[level], free=free)
+    if same:
+        names = pl.col(f"^.*{NAMES}$").name.map(lambda name: name.removesuffix(NAMES))
+        counted = Counted(counted.frame.with_columns(names), counted.places)
+    return counted
+
+
+def _searched(
+    plain: Counted,
+    whole: Units,
+    expected: Expected,
+    level: str,
+    fits: Callable[[Wanted, Made], bool],
+    *,
+    free: bool,
+) -> Counted:
+    """Count anew, by sequence, where masks do not decide a level."""
+    n = whole.frame["n_expected"].cast(COUNT)
+    frame = plain.frame.with_columns(
+        n.alias(f"n_overlap{level}"), n.alias(f"n_ordered{level}"), *_no_sets(whole, level)
+    )
+    needs = whole.frame.select(_needs_search(level, free=free)).to_series()
     if not needs.any():
         return Counted(frame, plain.places)
-    some = part(whole, needs)
+    some, key = part(whole, needs), matching.KEYS[level]
     found = special.counts(some, expected.calls, key, fits, free_in_response=free)
-    both = pl.concat([frame.filter(~needs), found.select(frame.columns)]).sort("pair")
-    rows = pl.int_range(whole.calls.height, eager=True).filter(needs.gather(whole.calls["pair"]))
-    moved = scattered(rows, found["places"].explode(empty_as_null=False), whole.calls.height)
-    kept = pl.DataFrame(
-        {"special": needs.gather(whole.calls["pair"]), "new": moved, "old": plain.places}
+    pairs, rows = needs.arg_true(), needs[whole.calls["pair"]].arg_true()
+    if level != NAMES:
+        frame = frame.with_columns(NO_CREDITS)
+    names = [name for name in found.columns if f"{name}{level}" in frame.columns and name != "pair"]
+    frame = frame.with_columns(
+        frame[f"{name}{level}"].scatter(pairs, found[name].cast(COUNT)) for name in names
     )
-    return Counted(both, kept.select(pl.when("special").then("new").otherwise("old")).to_series())
+    places = found["places"].explode(empty_as_null=False).cast(pl.UInt32)
+    return Counted(frame, plain.places.scatter(rows, places))
 
 
-def _not_captured(whole: Units, expected: Expected) -> pl.Series:
+def _needs_search(level: str, *, free: bool) -> pl.Expr:
+    """Tell which comparisons need more than masks."""
+    needs = pl.col("optional")
+    if level != NAMES:
+        is_long = (pl.col("n_expected") > BITS) | (pl.col("n_calls") > MOST_ROUNDS)
+        needs = needs | pl.col("search") | (pl.col("relation") & is_long)
+    return needs | (pl.col("n_calls") > 1) if free else needs
+
+
+def _no_sets(whole: Units, level: str) -> list[pl.Expr]:
+    """Blank the counts of distinct calls where equality is only a relation."""
+    relation = whole.frame["relation"]
+    if level == NAMES or not relation.any():
+        return []
+    return [pl.when(~pl.lit(relation)).then(pl.col(special.SET_COUNTS))]
+
+
+def _not_captured(whole: Units, expected: Expected) -> pl.DataFrame:
     """Tell which comparisons have an uncaptured call of a tool expected with arguments."""
-    missing = whole.calls.filter(pl.col("args_status") == "not_captured")
+    is_missing = whole.calls["args_status"] == "not_captured"
+    if not is_missing.any():
+        return (
+            alike(value=False, length=whole.frame.height, dtype=pl.Boolean)
+            .alias("not_captured")
+            .to_frame()
+        )
+    missing = whole.calls.filter(is_missing)
     # In mode `names` the key is the tool's own: nothing is missing then.
     with_arguments = (pl.col("args_status") != "any") & (pl.col("key") != pl.col("name_key"))
     given = expected.calls.filter(with_arguments).select("ref", "name_key").unique()
     hit = missing.join(given, on=["ref", "name_key"], how="semi")["pair"].unique()
-    return whole.frame["pair"].is_in(hit.implode()).alias("not_captured")
-
-
-def _valued(whole: Units, args: Counted, names: Counted) -> pl.DataFrame:
-    """Divide: from counts to metrics, one row per comparison."""
-    counted = pl.concat(
-        [
-            whole.frame.select("run", "reference_id", "n_calls"),
-            args.frame.drop("pair"),
-            names.frame.drop("pair").select(pl.all().name.suffix(NAMES)),
-        ],
-        how="horizontal",
-    )
-    return counted.select(
-        "run",
-        "reference_id",
-        pl.col("n_overlap").alias("n_expected"),
-        "not_captured",
-        *(metric.value.alias(metric.name) for metric in _reference_metrics()),
-        *(pl.lit(None, dtype=pl.Float64).alias(f"{name}{TURNS}") for name in _flags()),
-    )
-
-
-def _folded(valued: pl.DataFrame) -> pl.DataFrame:
-    """Fold the turns of each run: fractions are means, flags hold only if all do, counts add up."""
-    folds = [pl.col("n_expected").sum(), pl.col("not_captured").any()]
-    for metric in _reference_metrics():
-        column = pl.col(metric.name)
-        known = column.is_not_null().all()
-        if metric.kind == "flag":
-            folds.append(pl.when(known).then(column.min()).alias(metric.name))
-            folds.append(pl.when(known).then(column.mean()).alias(f"{metric.name}{TURNS}"))
-        else:
-            value = column.sum() if metric.kind == "count" else column.mean()
-            folds.append(pl.when(known).then(value).alias(metric.name))
-    return valued.group_by("run", "reference_id", maintain_order=True).agg(folds)
-
-
-def _best(valued: pl.DataFrame) -> pl.DataFrame:
-    """Keep each run's best alternative."""
-    if valued["run"].n_unique() == valued.height:
-        return valued
-    by = ["run", *ORDER, "reference_id"]
-    ranked = valued.sort(by, descending=[False, True, True, True, False], nulls_last=True)
-    return ranked.unique("run", keep="first", maintain_order=True)
+    return whole.frame.select(pl.col("pair").is_in(hit.implode()).alias("not_captured"))
 
 
 def _places(
-    whole: Units, expected: Expected, places: pl.Series, chosen: pl.DataFrame, steps: pl.DataFrame
+    whole: Units, expected: Expected, places: pl.Series, kept: pl.Series, n_calls: int
 ) -> pl.Series:
     """Return, for each tool call of the batch, the expected position it is matched to, or null."""
-    kept = whole.frame.select("pair", "run", "reference_id").join(
-        chosen.select("run", "reference_id"), on=["run", "reference_id"], how="semi"
-    )
-    first = whole.frame["first"].gather(whole.calls["pair"])
-    met = pl.DataFrame(
-        {"pair": whole.calls["pair"], "call": whole.calls["call"], "at": first + places}
-    )
-    met = met.drop_nulls("at").join(kept.select("pair"), on="pair", how="semi")
-    n_calls = int((steps["kind"] == "tool_call").sum())
-    return scattered(met["call"], expected.calls["origin"].gather(met["at"]), n_calls)
+    met = whole.calls.select("pair", "call", places.alias("place")).drop_nulls("place")
+    if not kept.all():
+        met = met.filter(kept[met["pair"]])
+    at = whole.frame["first"][met["pair"]] + met["place"]
+    return scattered(met["call"], expected.calls["origin"][at], n_calls)

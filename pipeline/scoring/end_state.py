@@ -22,6 +22,7 @@ import polars as pl
 from pipeline.errors import InputError
 from pipeline.landing.canonical import by_value, canonical_json
 from pipeline.scoring.confined import confined, first_line
+from pipeline.scoring.segments import alike
 from pipeline.workbench import select
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def matches(runs: pl.DataFrame, tasks: pl.DataFrame, policy: Policy) -> pl.Serie
         InputError: a check is no single SELECT, returns no run_key, or DuckDB refuses it.
     """
     if "final_state" not in runs.columns:
-        return pl.Series("end_state_match", [None] * runs.height, dtype=pl.Int8)
+        return alike(None, runs.height, pl.Int8).alias("end_state_match")
     expected = tasks.select("suite", "task_id", "expected_state")
     states = runs.select("run_key", "run_id", "suite", "task_id", "final_state").join(
         expected, on=["suite", "task_id"], how="left", nulls_equal=True, maintain_order="left"

@@ -22,7 +22,7 @@ import polars as pl
 
 from pipeline.landing.canonical import canonical_json
 from pipeline.policy import Invariants
-from pipeline.scoring.segments import lists, owners, totals
+from pipeline.scoring.segments import Segments, owners, totals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,15 +53,13 @@ def counts(runs: pl.DataFrame, steps: pl.DataFrame, policy: Policy) -> pl.DataFr
     `max_repeats` compares calls.
     """
     if not _configured(policy):
-        return pl.DataFrame(
-            {"n_violations": [None] * runs.height, "violations": [None] * runs.height},
-            schema={"n_violations": pl.Int64, "violations": pl.String},
-        )
+        unknown = pl.DataFrame(schema={"n_violations": pl.Int64, "violations": pl.String})
+        return unknown.clear(runs.height)
     log = _log(steps, runs["n_rows"])
     found = pl.concat(_found(log, policy.invariants))
     told = found.sort("run", maintain_order=True)  # rule after rule, step after step
     n = _per_run(told["run"], runs.height)
-    text = lists(_as_json(told), n).list.join(",")
+    text = Segments(n).lists(_as_json(told)).list.join(",")
     table = pl.DataFrame({"n": n, "text": text, "hidden": _hidden(log, policy.invariants)})
     known = pl.when(~pl.col("hidden"))
     return table.select(

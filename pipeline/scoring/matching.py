@@ -1,11 +1,8 @@
-"""Actual calls against expected ones by key: position hits, multiset matches, the greedy walk.
+"""Actual calls against expected ones where keys, or tools, decide: every count of every pair.
 
-Everything is a gather, one keyed join per level, and binary searches in one sorted column; no row
-is grouped by run and no run is looked at by itself.
-
-A *pair* is one run (or one turn of it) against one alternative of its reference. Each matched call is packed into one
-integer (pair, which distinct expected key, position in the run): sorted, it answers "how often"
-by neighbours and "the next one after t" by binary search.
+A *pair* is one run (or one turn of it) against one alternative of its reference. Calls are mapped
+to expected positions once, for both levels; no row is grouped by run and no run is looked at by
+itself.
 """
 
 from __future__ import annotations
@@ -15,107 +12,123 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from pipeline.errors import InputError
-from pipeline.scoring.segments import lists, totals
-from pipeline.scoring.subsequence import BITS, ORDINAL, POWERS, WIDE, longest, walk
+from pipeline.metrics.metric import NAMES
+from pipeline.scoring import long_runs
+from pipeline.scoring.masks import BITS, masks, of_refs, with_bits
+from pipeline.scoring.rounds import COUNT, rounds
+from pipeline.scoring.segments import Segments, scattered
+from pipeline.scoring.subsequence import ORDINAL
+from pipeline.scoring.units import renumbered
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pipeline.scoring.references import Expected
     from pipeline.scoring.units import Units
 
-COUNTS = (
-    "position_hits", "prefix", "tp", "walked", "lcs_length", "n_common", "n_distinct_expected", "n_distinct",
-)  # fmt: skip
-"""What matching counts for each pair, before anything is divided."""
+KEYS = {"": "key", NAMES: "name_key"}
+"""What each level compares calls by."""
+
+COUNTS = (*long_runs.COUNTS, "n_distinct")
+"""What is counted for each pair, before anything is divided."""
+
+MOST_ROUNDS = 512
+"""Calls in a run up to which it takes part in the rounds, of which there is one per call."""
 
 
 class Counted(NamedTuple):
-    """COUNTS, one row per pair; and for each row of `calls` the position it is matched to."""
+    """Counts, one row per pair; and for each row of `calls` the position it is matched to."""
 
     frame: pl.DataFrame
     places: pl.Series
 
 
-def counts(pairs: Units, expected: pl.DataFrame, key: str) -> Counted:
-    """Count for every pair, comparing calls by the column `key`."""
-    _check_room(pairs)
-    n_pairs = pairs.frame.height
-    hits, prefix = _by_position(pairs, expected[key], key)
-    slots, slot_places = _slots(expected, key)
-    matched = (
-        pairs.calls.select("pair", "ref", "ordinal", key)
-        .with_row_index("row")
-        .join(slots, on=["ref", key], maintain_order="left")
-    )
-    wanted = expected.select("ref", key).join(
-        slots, on=["ref", key], how="left", maintain_order="left", nulls_equal=True
-    )["slot"]
-    ranked = _ranked(matched)
-    met = ranked.filter(pl.col("rank") < pl.col("times"))
-    per_ref = slots.group_by("ref").len()
-    # A call whose arguments were not captured has no key; it still differs from other tools'.
-    known = pairs.calls.select(pl.coalesce(key, "name_key").alias("known"))
-    frame = pl.DataFrame(
-        {
-            "position_hits": hits,
-            "prefix": prefix,
-            "tp": _occurrences(met["pair"], n_pairs),
-            "walked": walk(pairs.frame, ranked["packed"], wanted),
-            "lcs_length": longest(pairs.frame, matched, slots),
-            "n_common": _occurrences(ranked.filter(pl.col("rank") == 0)["pair"], n_pairs),
-            "n_distinct_expected": pairs.frame.join(
-                per_ref, on="ref", how="left", maintain_order="left"
-            )["len"].fill_null(0),
-            "n_distinct": lists(known["known"], pairs.frame["n_calls"]).list.n_unique(),
-        }
-    ).cast(pl.Int64)
-    place = slot_places.gather(met["begin"] + met["rank"]) if met.height else slot_places.clear()
-    return Counted(frame, scattered(met["row"], place, pairs.calls.height))
+def counts(
+    whole: Units,
+    expected: Expected,
+    levels: Sequence[str],
+    distinct: Mapping[str, pl.Series] | None = None,
+) -> Counted:
+    """Count for every pair at the levels given; places are those of the first level.
 
-
-def scattered(rows: pl.Series, values: pl.Series, length: int) -> pl.Series:
-    """Return a column of `length` with `values` at `rows` and null elsewhere.
-
-    >>> scattered(pl.Series([2, 0]), pl.Series([7, 8]), 3).to_list()
-    [8, None, 7]
+    `distinct`: by level the number of different calls of each pair, as far as known.
     """
-    each = pl.DataFrame({"row": pl.int_range(length, dtype=pl.Int64, eager=True)})
-    told = pl.DataFrame({"row": rows.cast(pl.Int64), "value": values.cast(pl.Int64)})
-    return each.join(told, on="row", how="left", maintain_order="left")["value"]
+    sizes = whole.frame.select("n_expected", "n_calls")
+    is_short = sizes.select((pl.col("n_expected") <= BITS) & (pl.col("n_calls") <= MOST_ROUNDS))
+    short = _short(whole, expected, levels, is_short.to_series(), distinct or {})
+    if is_short.to_series().all():
+        return short
+    return _with_long(short, whole, expected, levels, ~is_short.to_series())
 
 
-def _slots(expected: pl.DataFrame, key: str) -> tuple[pl.DataFrame, pl.Series]:
-    """Number the distinct keys of each alternative, and list their positions one after the other.
+def _short(
+    whole: Units,
+    expected: Expected,
+    levels: Sequence[str],
+    is_short: pl.Series,
+    distinct: Mapping[str, pl.Series],
+) -> Counted:
+    wanted = with_bits(expected)
+    matched = masks(whole.calls, wanted)
+    if not is_short.all():
+        matched = matched.filter(is_short[matched["pair"]])
+    faced = of_refs(wanted, expected.refs.height)[whole.frame["ref"]]
+    found = rounds(matched, faced["any"], levels)
+    frame = pl.concat([found.counts, faced, _distinct(whole, levels, distinct)], how="horizontal")
+    sets = [count for level in levels for count in _set_counts(level)]
+    return Counted(
+        frame.with_columns(sets).select(f"{name}{level}" for level in levels for name in COUNTS),
+        scattered(matched["row"], found.places, whole.calls.height),
+    )
 
-    `begin` is where a slot's positions begin in that list; `bits` is meant for refs of at most 64.
+
+def _set_counts(level: str) -> list[pl.Expr]:
+    """Count distinct expected keys, and those met: a key's first position is the first taken."""
+    first = pl.col(f"firsts{level}")
+    common = pl.col(f"taken{level}") & first
+    return [
+        bits.bitwise_count_ones().cast(COUNT).alias(f"{name}{level}")
+        for name, bits in (("n_distinct_expected", first), ("n_common", common))
+    ]
+
+
+def _distinct(whole: Units, levels: Sequence[str], told: Mapping[str, pl.Series]) -> pl.DataFrame:
+    """Count the distinct calls of each pair.
+
+    A call whose arguments were not captured has no key; it still differs from other tools'.
     """
-    bit = pl.lit(POWERS).gather(pl.col("position").clip(upper_bound=BITS - 1))
-    slots = (
-        expected.select("ref", key, "position")
-        .group_by("ref", key, maintain_order=True)
-        .agg(
-            pl.len().cast(pl.Int64).alias("times"),
-            pl.col("position").alias("places"),
-            bit.sum().alias("bits"),
-        )
-        .with_columns(
-            pl.int_range(pl.len(), dtype=WIDE).over("ref").alias("slot"),
-            (pl.col("times").cum_sum() - pl.col("times")).alias("begin"),
-        )
-    )
-    return slots, slots["places"].explode()
+    cut = Segments(whole.frame["n_calls"])
+    found = {}
+    for level in levels:
+        if level in told:
+            found[f"n_distinct{level}"] = told[level].cast(COUNT)
+            continue
+        known = whole.calls[KEYS[level]]
+        if known.null_count():
+            known = whole.calls.select(pl.coalesce(KEYS[level], "name_key")).to_series()
+        found[f"n_distinct{level}"] = cut.lists(known).list.n_unique().cast(COUNT)
+    return pl.DataFrame(found)
 
 
-def _ranked(matched: pl.DataFrame) -> pl.DataFrame:
-    """Sort the matched calls by (pair, slot, ordinal) and rank each among its equals."""
-    packed = (pl.col("pair").cast(WIDE) * ORDINAL + pl.col("slot")) * ORDINAL + pl.col(
-        "ordinal"
-    ).cast(WIDE)
-    told = matched.select(packed.alias("packed"), "times", "begin", "row").sort("packed")
-    group = pl.col("packed") // ORDINAL
-    at = pl.int_range(pl.len(), dtype=pl.Int64)
-    begins = pl.when((group != group.shift()).fill_null(value=True)).then(at).forward_fill()
-    return told.with_columns(
-        (pl.col("packed") // (ORDINAL * ORDINAL)).alias("pair"), (at - begins).alias("rank")
+def _with_long(
+    short: Counted, whole: Units, expected: Expected, levels: Sequence[str], is_long: pl.Series
+) -> Counted:
+    """Put the counts of long runs and references in their places."""
+    some = renumbered(whole, is_long)
+    _check_room(some)
+    found = [long_runs.counts(some, expected.calls, KEYS[level]) for level in levels]
+    told = pl.concat(
+        [
+            part.frame.select(pl.all().name.suffix(level))
+            for level, part in zip(levels, found, strict=True)
+        ],
+        how="horizontal",
     )
+    pairs, rows = is_long.arg_true(), is_long[whole.calls["pair"]].arg_true()
+    frame = short.frame.with_columns(
+        short.frame[c].scatter(pairs, told[c].cast(COUNT)) for c in told.columns
+    )
+    return Counted(frame, short.places.scatter(rows, found[0].places.cast(pl.UInt32)))
 
 
 def _check_room(pairs: Units) -> None:
@@ -124,44 +137,3 @@ def _check_room(pairs: Units) -> None:
         raise InputError(
             f"a run or reference has {most} calls; at most {ORDINAL - 2} can be scored"
         )
-
-
-def _by_position(pairs: Units, expected_keys: pl.Series, key: str) -> tuple[pl.Series, pl.Series]:
-    """Count positions where both keys are equal, and those before the first that are not."""
-    frame, calls = pairs.frame, pairs.calls
-    n_calls = frame["n_calls"]
-    if not expected_keys.len():
-        nothing = pl.zeros(frame.height, dtype=pl.Int64, eager=True)
-        return nothing, nothing
-    facing = calls.select(
-        "pair",
-        "ordinal",
-        key,
-        frame["n_expected"].gather(calls["pair"]).alias("n"),
-        frame["first"].gather(calls["pair"]).alias("first"),
-    )
-    inside = pl.col("ordinal") < pl.col("n")
-    at = facing.select(pl.when(inside).then(pl.col("first") + pl.col("ordinal"))).to_series()
-    there = expected_keys.gather(at.fill_null(0))
-    equal = ((facing[key] == there) & at.is_not_null()).fill_null(value=False)
-    breaks = facing.filter(~equal)
-    index = breaks["pair"].search_sorted(frame["pair"].cast(breaks["pair"].dtype), side="left")
-    found = pl.DataFrame({"at": index.cast(pl.Int64), "pair": frame["pair"], "m": n_calls})
-    if breaks.height:
-        place = found["at"].clip(upper_bound=breaks.height - 1)
-        found = found.with_columns(
-            breaks["pair"].gather(place).alias("owner"),
-            breaks["ordinal"].gather(place).alias("stop"),
-        )
-        broken = (pl.col("at") < breaks.height) & (pl.col("owner") == pl.col("pair"))
-        prefix = found.select(pl.when(broken).then("stop").otherwise("m")).to_series()
-    else:
-        prefix = n_calls
-    return totals(equal, n_calls), prefix
-
-
-def _occurrences(ordered: pl.Series, n_pairs: int) -> pl.Series:
-    """Count how often each number below `n_pairs` occurs in a sorted column."""
-    each = pl.int_range(n_pairs, eager=True).cast(ordered.dtype)
-    upto = ordered.search_sorted(each, side="right").cast(pl.Int64)
-    return upto - ordered.search_sorted(each, side="left").cast(pl.Int64)

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from pipeline.scoring.segments import owners
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -18,15 +16,15 @@ RUNS_AT_ONCE = 4096
 """Tokens take much room; runs are looked at so many at a time."""
 
 
-def outputs_used(steps: pl.DataFrame, lengths: pl.Series) -> pl.Series:
+def outputs_used(steps: pl.DataFrame, run: pl.Series) -> pl.Series:
     """Tell of each tool call whether its output was used; null where no output was captured.
 
     An output is used if a token of it that is not in the call's own arguments occurs in a later
-    model text, or in the arguments of a later call.
+    model text, or in the arguments of a later call. `run`: of each step the number of its run.
     """
     needed = steps.select(
         pl.int_range(pl.len()).alias("row"),
-        owners(lengths).alias("run"),
+        run.alias("run"),
         "kind", "tool_args", "output", "content",
     )  # fmt: skip
     used = [_used_rows(part) for part in _parts(needed)]

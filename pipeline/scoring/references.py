@@ -8,7 +8,7 @@ import polars as pl
 
 from pipeline.lake import files
 from pipeline.schema import References
-from pipeline.scoring.segments import starts
+from pipeline.scoring.segments import Segments
 
 if TYPE_CHECKING:
     from pipeline.lake import Lake
@@ -29,11 +29,13 @@ TEXTS = ("tool_name", "tool_args", "compare_args")
 class Expected(NamedTuple):
     """All expected calls in use, cut into what one unit of comparison faces: a *ref*.
 
-    `alternatives`: reference_set, reference_id, n_turns. `refs`: ref (number), reference_set,
-    reference_id, turn, n_expected, first (offset into `calls`), relation (does any call need more
-    than its key?), optional (is any?). `calls`: ref, position
-    (in the ref), origin (in the alternative), key, name_key, args_status, optional; sorted by
-    (ref, position). The last ref is empty: what a turn faces for which nothing is expected.
+    `alternatives`: reference_set, reference_id, n_turns, n_reference (its calls, optional ones
+    counted). `refs`: ref (number), reference_set, reference_id, turn, n_expected, first (offset
+    into `calls`), relation (does any call need more than its key?), search (does matching need a
+    search?), optional (is any call?). `calls`: ref, position (in the ref), origin (in the
+    alternative), key, name_key, special (does it need more than its key?), args_status, optional;
+    sorted by (ref, position). The last ref is empty: what a turn faces for which nothing is
+    expected.
     """
 
     alternatives: pl.DataFrame
@@ -72,7 +74,8 @@ def arrange(rows: pl.DataFrame, *, by_turn: bool) -> Expected:
         "reference_set", "reference_id", "turn", "position"
     )
     alternatives = ordered.group_by("reference_set", "reference_id", maintain_order=True).agg(
-        (pl.col("turn").max() + 1).alias("n_turns")
+        (pl.col("turn").max() + 1).alias("n_turns"),
+        pl.col("position").count().cast(pl.Int64).alias("n_reference"),
     )
     real = ordered.filter(pl.col("position").is_not_null())
     ends = ["reference_set", "reference_id", "turn"]
@@ -81,11 +84,31 @@ def arrange(rows: pl.DataFrame, *, by_turn: bool) -> Expected:
         pl.col("special").any().fill_null(value=False).alias("relation"),
         pl.col("optional").any(),
     )
-    empty = pl.DataFrame({"n_expected": [0], "relation": [False], "optional": [False]})
-    refs = pl.concat([refs, empty], how="diagonal_relaxed").with_row_index("ref")
-    refs = refs.with_columns(starts(refs["n_expected"]).alias("first"))
-    calls = real.rename({"position": "origin"}).join(
-        refs.select("ref", *ends), on=ends, maintain_order="left"
+    empty = {"n_expected": [0], "relation": [False], "optional": [False]}
+    refs = pl.concat([refs, pl.DataFrame(empty)], how="diagonal_relaxed").with_row_index("ref")
+    cut = Segments(refs["n_expected"])
+    calls = real.rename({"position": "origin"}).with_columns(
+        cut.owners.alias("ref"), cut.ordinals.cast(pl.Int64).alias("position")
     )
-    place = pl.int_range(calls.height, eager=True) - refs["first"].gather(calls["ref"])
-    return Expected(alternatives, refs, calls.with_columns(place.cast(pl.Int64).alias("position")))
+    search = pl.col("ref").is_in(_searched(calls).implode()).alias("search")
+    return Expected(alternatives, refs.with_columns(cut.starts.alias("first"), search), calls)
+
+
+def _searched(calls: pl.DataFrame) -> pl.Series:
+    """Return the refs in which a search must find the matches.
+
+    Calls that take any arguments take the calls of their tool that the others leave, first come,
+    first served. But one that stands before an expected call of its tool told by key may have to
+    give up what it took.
+    """
+    takes_any = pl.col("special") & (pl.col("args_status") == "any")
+    of_tool = (
+        calls.filter(pl.col("special").any().over("ref"))
+        .group_by("ref", "name_key")
+        .agg(
+            (pl.col("special") & ~takes_any).any().alias("other"),
+            pl.col("position").filter(takes_any).min().alias("first_any"),
+            pl.col("position").filter(~takes_any).max().alias("last_by_key"),
+        )
+    )
+    return of_tool.filter(pl.col("other") | (pl.col("first_any") < pl.col("last_by_key")))["ref"]

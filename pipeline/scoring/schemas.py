@@ -15,7 +15,7 @@ import polars as pl
 from pipeline.errors import InputError
 from pipeline.landing.canonical import name_key
 from pipeline.schema import Tools
-from pipeline.scoring.segments import owners, totals
+from pipeline.scoring.segments import alike, owners, totals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,7 +68,7 @@ def counts(runs: pl.DataFrame, steps: pl.DataFrame, tools: pl.DataFrame) -> pl.D
         InputError: the schema of a tool that was called is broken.
     """
     if not _checks(tools):
-        unknown = pl.Series("n_schema_calls", [None] * runs.height, dtype=pl.Int64)
+        unknown = alike(None, runs.height, pl.Int64).alias("n_schema_calls")
         return pl.DataFrame([unknown, unknown.alias("n_schema_valid")])
     n_calls = totals(steps["kind"] == "tool_call", runs["n_rows"])
     calls = with_schemas(runs, steps, tools)

@@ -2,62 +2,145 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
+
+
+class Segments:
+    """How flat rows are cut: so many for the first run, so many for the next.
+
+    Offsets are made once, whatever is summed over them; a list over them copies no value, and its
+    sum is the cheapest there is per segment.
+
+    >>> cut = Segments(pl.Series([2, 0, 1]))
+    >>> cut.starts.to_list(), cut.owners.to_list()
+    ([0, 2, 2], [0, 0, 2])
+    >>> cut.lists(pl.Series([1, 2, 3])).to_list()
+    [[1, 2], [], [3]]
+    >>> cut.totals(pl.Series([True, None, True])).to_list()
+    [1, 0, 1]
+    >>> cut.logged_totals(pl.Series([1, None, None])).to_list()
+    [1, None, None]
+    >>> cut.distinct(pl.Series([7, 7, None])).to_list()
+    [1, None, None]
+    """
+
+    def __init__(self, lengths: pl.Series) -> None:
+        self.lengths = lengths.cast(pl.Int64)
+
+    @cached_property
+    def _offsets(self) -> pa.Array:
+        ends = self.lengths.cum_sum()
+        return pl.concat([pl.Series([0], dtype=pl.Int64), ends]).to_arrow()
+
+    @cached_property
+    def starts(self) -> pl.Series:
+        """Where each segment begins."""
+        return self.lengths.cum_sum() - self.lengths
+
+    @cached_property
+    def owners(self) -> pl.Series:
+        """For each flat row the number of the segment it belongs to."""
+        rows = pa.nulls(self._offsets[-1].as_py())
+        numbers = pc.list_parent_indices(pa.LargeListArray.from_arrays(self._offsets, rows))
+        return _series(numbers).cast(pl.UInt32)
+
+    @cached_property
+    def ordinals(self) -> pl.Series:
+        """For each flat row its number in its segment, from 0."""
+        rows = pl.int_range(len(self.owners), dtype=pl.UInt32, eager=True)
+        return rows - self.starts.cast(pl.UInt32)[self.owners]
+
+    def lists(self, values: pl.Series) -> pl.Series:
+        """Return the flat column as one list per segment, without copying a value."""
+        return _series(pa.LargeListArray.from_arrays(self._offsets, values.to_arrow()))
+
+    def sums(self, values: pl.DataFrame) -> pl.DataFrame:
+        """Return `totals` of every column: all in one plan."""
+        nulls = [column.name for column in values if column.null_count()]
+        if nulls:
+            values = values.with_columns(pl.col(nulls).fill_null(0))
+        lists = [
+            self.lists(c if c.dtype == pl.Boolean else c.cast(pl.Int64)).alias(c.name)
+            for c in values
+        ]
+        return pl.DataFrame(lists).select_seq(pl.all().list.sum().cast(pl.Int64))
+
+    def totals(self, values: pl.Series) -> pl.Series:
+        """Return the sum of whole numbers or truths in each segment; nulls count as 0."""
+        return self.sums(values.to_frame()).to_series()
+
+    def logged_totals(self, values: pl.Series) -> pl.Series:
+        """Return `totals`, null where a segment holds no value at all."""
+        return self._where_logged(self.totals(values), values)
+
+    def amounts(self, values: pl.Series) -> pl.Series:
+        """Sum amounts in the order of the segment's rows, so that no other touches the last bit."""
+        if values.null_count() == len(values):
+            return alike(None, len(self.lengths), pl.Float64)
+        return self._where_logged(self.lists(values).list.sum(), values)
+
+    def distinct(self, values: pl.Series) -> pl.Series:
+        """Return how many different values a segment holds; null for none."""
+        if values.null_count():  # counted among the different ones
+            different = self.lists(values).list.n_unique().cast(pl.Int64)
+            different = different - (self.totals(values.is_null()) > 0).cast(pl.Int64)
+        elif values.min() == values.max():
+            different = (self.lengths > 0).cast(pl.Int64)
+        else:
+            different = self.lists(values).list.n_unique().cast(pl.Int64)
+        return _unless(different, different == 0)
+
+    def _where_logged(self, sums: pl.Series, values: pl.Series) -> pl.Series:
+        known = self.totals(values.is_not_null()) if values.null_count() else self.lengths
+        return _unless(sums, known == 0)
 
 
 def owners(lengths: pl.Series) -> pl.Series:
-    """Return, for each flat row, the number of the segment it belongs to.
-
-    >>> owners(pl.Series([2, 0, 1])).to_list()
-    [0, 0, 2]
-    """
-    numbers = pl.int_range(len(lengths), dtype=pl.UInt32, eager=True)
-    frame = pl.DataFrame({"n": lengths, "i": numbers})
-    return frame.select(pl.col("i").repeat_by("n").explode()).to_series()
-
-
-def starts(lengths: pl.Series) -> pl.Series:
-    """Return where each segment begins.
-
-    >>> starts(pl.Series([2, 0, 1])).to_list()
-    [0, 2, 2]
-    """
-    wide = lengths.cast(pl.Int64)
-    return wide.cum_sum() - wide
+    """Return, for each flat row, the number of the segment it belongs to."""
+    return Segments(lengths).owners
 
 
 def totals(values: pl.Series, lengths: pl.Series) -> pl.Series:
-    """Return the sum of whole numbers or truths in each segment; nulls count as 0.
-
-    >>> totals(pl.Series([1, 2, 3]), pl.Series([2, 0, 1])).to_list()
-    [3, 0, 3]
-    """
-    sums = pl.concat([pl.Series([0], dtype=pl.Int64), values.cast(pl.Int64).fill_null(0).cum_sum()])
-    begin = starts(lengths)
-    return sums.gather(begin + lengths.cast(pl.Int64)) - sums.gather(begin)
+    """Return the sum of whole numbers or truths in each segment; nulls count as 0."""
+    return Segments(lengths).totals(values)
 
 
 def logged_totals(values: pl.Series, lengths: pl.Series) -> pl.Series:
-    """Return `totals`, null where a segment holds no value at all.
-
-    >>> logged_totals(pl.Series([1, None, None]), pl.Series([2, 1])).to_list()
-    [1, None]
-    """
-    known = totals(values.is_not_null(), lengths)
-    frame = pl.DataFrame({"sum": totals(values, lengths), "known": known})
-    return frame.select(pl.when(pl.col("known") > 0).then("sum")).to_series()
+    """Return `totals`, null where a segment holds no value at all."""
+    return Segments(lengths).logged_totals(values)
 
 
-def lists(values: pl.Series, lengths: pl.Series) -> pl.Series:
-    """Return the flat column as one list per segment, without copying a value.
-
-    >>> lists(pl.Series([1, 2, 3]), pl.Series([2, 0, 1])).to_list()
-    [[1, 2], [], [3]]
-    """
-    ends = lengths.cast(pl.Int64).cum_sum()
-    offsets = pl.concat([pl.Series([0], dtype=pl.Int64), ends]).to_arrow()
-    made = pl.from_arrow(pa.LargeListArray.from_arrays(offsets, values.to_arrow()))
-    if not isinstance(made, pl.Series):  # pragma: no cover - a list array is a series
+def _series(array: pa.Array) -> pl.Series:
+    made = pl.from_arrow(array)
+    if not isinstance(made, pl.Series):  # pragma: no cover - an array is a series
         raise TypeError("expected a series")
     return made
+
+
+def _unless(values: pl.Series, blank: pl.Series) -> pl.Series:
+    """Return the values, null where `blank`."""
+    return values.set(blank, None) if blank.any() else values
+
+
+def scattered(rows: pl.Series, values: pl.Series, length: int) -> pl.Series:
+    """Return a column of `length` with `values` at `rows` and null elsewhere.
+
+    >>> scattered(pl.Series([2, 0]), pl.Series([7, 8]), 3).to_list()
+    [8, None, 7]
+    """
+    return alike(None, length, values.dtype).scatter(rows, values)
+
+
+def alike(
+    value: bool | int | None, length: int, dtype: pl.DataType | type[pl.DataType]
+) -> pl.Series:
+    """Return a column of one value, without the plan that `pl.repeat` makes for it.
+
+    >>> alike(7, 2, pl.Int8).to_list()
+    [7, 7]
+    """
+    return pl.Series([value], dtype=dtype).new_from_index(0, length)

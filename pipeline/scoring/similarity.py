@@ -12,6 +12,8 @@ from pipeline.scoring.texts import Texts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from pipeline.scoring.equals import Pairs
+
 HALF = 1 << 31
 """A pair of texts is one integer: the smaller number above, the larger below."""
 
@@ -27,18 +29,19 @@ class Near(NamedTuple):
     compared: int
     """How many pairs of texts were compared: each distinct one once."""
 
-    def at(self, distance: int) -> pl.Series:
-        """Tell of each call whether it is near the call `distance` before it."""
-        close = _paired(self.texts, distance).is_in(self.pairs.implode())
-        return (close & (self.tools == self.tools.shift(distance))).fill_null(value=False)
+    def tells(self, found: Pairs) -> pl.Series:
+        """Tell of each pair of calls whether they are near."""
+        close = _paired(self.texts, found).is_in(self.pairs.implode())
+        same_tool = self.tools[found.later] == self.tools[found.earlier]
+        return (close & same_tool).fill_null(value=False)
 
 
-def near(calls: pl.DataFrame, windows: Iterable[tuple[int, pl.Series]], threshold: float) -> Near:
+def near(calls: pl.DataFrame, windows: Iterable[Pairs], threshold: float) -> Near:
     """Find the near calls among those of one tool that lie within a window and are not equal.
 
     Args:
         calls: name_key, call_key and tool_args of each call.
-        windows: distances, and of each call whether the one so far before it is to be looked at.
+        windows: pairs of calls to be looked at.
         threshold: the least similarity.
 
     Raises:
@@ -46,13 +49,13 @@ def near(calls: pl.DataFrame, windows: Iterable[tuple[int, pl.Series]], threshol
     """
     texts = Texts.of(calls["tool_args"])
     tool, key = calls["name_key"], calls["call_key"]
-    found = [
-        _paired(texts.numbers, distance).filter(
-            within & (tool == tool.shift(distance)) & (key != key.shift(distance))
+    numbers = [
+        _paired(texts.numbers, found).filter(
+            (tool[found.later] == tool[found.earlier]) & (key[found.later] != key[found.earlier])
         )
-        for distance, within in windows
+        for found in windows
     ]
-    pairs = pl.concat([pl.Series(dtype=pl.Int64), *found]).drop_nulls().unique().sort()
+    pairs = pl.concat([pl.Series(dtype=pl.Int64), *numbers]).drop_nulls().unique().sort()
     left = texts.distinct.gather(pairs // HALF)
     right = texts.distinct.gather(pairs % HALF)
     alike = _alike(threshold)
@@ -60,9 +63,9 @@ def near(calls: pl.DataFrame, windows: Iterable[tuple[int, pl.Series]], threshol
     return Near(texts.numbers, tool, pairs.filter(pl.Series(kept, dtype=pl.Boolean)), len(pairs))
 
 
-def _paired(texts: pl.Series, distance: int) -> pl.Series:
-    """Return the pair that each call's text makes with that of the call `distance` before it."""
-    both = pl.DataFrame({"a": texts, "b": texts.shift(distance)})
+def _paired(texts: pl.Series, found: Pairs) -> pl.Series:
+    """Return for each pair of calls that of their texts; null where a text is missing."""
+    both = pl.DataFrame({"a": texts[found.later], "b": texts[found.earlier]})
     pair = pl.min_horizontal("a", "b") * HALF + pl.max_horizontal("a", "b")
     return both.select(
         pl.when(pl.col("b").is_not_null() & pl.col("a").is_not_null()).then(pair)

@@ -1,8 +1,7 @@
-"""Order: the greedy walk and the longest common subsequence, for all pairs at once.
+"""Order, where runs or references are long: the greedy walk and the longest common subsequence.
 
 Both look only at actual calls that match something. The walk runs one round per expected
-position; the subsequence one round per matched call, its state 64 bits per pair (references of
-more than 64 calls take Python's integers, once per distinct sequence).
+position for all pairs at once; the subsequence takes Python's integers, once per distinct sequence.
 """
 
 from __future__ import annotations
@@ -10,13 +9,9 @@ from __future__ import annotations
 import polars as pl
 
 WIDE = pl.UInt64
-BITS = 64
 
 ORDINAL = 1 << 20
 """Room for the position in a run, and for the distinct keys of a reference."""
-
-POWERS = pl.Series([1 << bit for bit in range(BITS)], dtype=WIDE)
-FULL = (1 << BITS) - 1
 
 
 def walk(frame: pl.DataFrame, packed: pl.Series, wanted: pl.Series) -> pl.Series:
@@ -62,50 +57,12 @@ def _next_match(
 
 
 def longest(frame: pl.DataFrame, matched: pl.DataFrame, slots: pl.DataFrame) -> pl.Series:
-    """Return the length of the longest common subsequence, per pair.
+    """Return the length of the longest common subsequence, per pair, once per distinct sequence.
 
-    `matched`: pair, ref, slot, bits of the matched calls, in the order of the runs. `slots`: ref,
-    slot, places (the expected positions of the key). Bit-parallel, after Hyyrö, "Bit-parallel
-    LCS-length computation revisited" (2004): a pair's state has a zero for each expected position
-    where the length grows.
+    `matched`: pair, ref, slot of the matched calls, in the order of the runs. `slots`: ref, slot,
+    places (the expected positions of the key).
     """
-    each = frame["pair"].cast(matched["pair"].dtype)
-    begins = matched["pair"].search_sorted(each, side="left").cast(pl.Int64)
-    ends = matched["pair"].search_sorted(each, side="right").cast(pl.Int64)
-    rows = frame.select("pair", "n_expected").with_columns(
-        begins.alias("at"), (ends - begins).alias("count")
-    )
-    rows = rows.filter(pl.col("count") > 0)
-    found = _short(rows.filter(pl.col("n_expected") <= BITS), matched["bits"])
-    long = rows.filter(pl.col("n_expected") > BITS)
-    if long.height:
-        found = pl.concat([found, _long(long, matched, slots)])
-    lengths = frame.select("pair").join(found, on="pair", how="left", maintain_order="left")
-    return lengths["lcs"].fill_null(0)
-
-
-def _short(rows: pl.DataFrame, bits: pl.Series) -> pl.DataFrame:
-    state = rows.sort("count", descending=True)
-    counts, at = state["count"], state["at"]
-    value = pl.repeat(FULL, state.height, dtype=WIDE, eager=True)
-    finished = []
-    alive = state.height
-    for step in range(int(counts.first() or 0)):  # type: ignore[arg-type]  # an integer column
-        still = int((counts.head(alive) > step).sum())
-        finished.append(value.slice(still))
-        value = value.head(still)
-        alive = still
-        mask = bits.gather(at.head(alive) + step)
-        met = value & mask
-        value = (value + met) | (value - met)
-    finished.append(value)
-    ends = pl.concat(finished[::-1])
-    return state.select("pair", ends.bitwise_count_zeros().cast(pl.Int64).alias("lcs"))
-
-
-def _long(rows: pl.DataFrame, matched: pl.DataFrame, slots: pl.DataFrame) -> pl.DataFrame:
-    told = matched.join(rows.select("pair"), on="pair", how="semi", maintain_order="left")
-    sequences = told.group_by("pair", maintain_order=True).agg(pl.col("ref").first(), "slot")
+    sequences = matched.group_by("pair", maintain_order=True).agg(pl.col("ref").first(), "slot")
     distinct = sequences.group_by("ref", "slot", maintain_order=True).agg("pair")
     wanted = slots.join(distinct.select("ref").unique(), on="ref", how="semi")
     masks = {
@@ -116,7 +73,9 @@ def _long(rows: pl.DataFrame, matched: pl.DataFrame, slots: pl.DataFrame) -> pl.
         length_of_lcs([masks[ref, slot] for slot in sequence])
         for ref, sequence in distinct.select("ref", "slot").iter_rows()
     ]  # distinct sequences
-    return distinct.select("pair", pl.Series("lcs", lengths, dtype=pl.Int64)).explode("pair")
+    found = distinct.select("pair", pl.Series("lcs", lengths, dtype=pl.Int64)).explode("pair")
+    told = frame.select("pair").join(found, on="pair", how="left", maintain_order="left")
+    return told["lcs"].fill_null(0)
 
 
 def length_of_lcs(masks: list[int]) -> int:

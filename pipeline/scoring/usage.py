@@ -2,50 +2,45 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import polars as pl
 
 from pipeline.metrics.ratio import per
-from pipeline.scoring.segments import lists, logged_totals, totals
+
+if TYPE_CHECKING:
+    from pipeline.scoring.segments import Segments
+
+TOKENS = ("input_tokens", "output_tokens")
 
 
-def usage(runs: pl.DataFrame, steps: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
-    """Count steps, calls, turns and tools; sum tokens, money and time."""
-    lengths = runs["n_rows"]
-    n_calls = totals(steps["kind"] == "tool_call", lengths)
+def usage(runs: pl.DataFrame, steps: pl.DataFrame, in_run: Segments) -> pl.DataFrame:
+    """Count steps and turns; sum tokens, money and time. `in_run` cuts the steps."""
+    kind = pl.col("kind")
+    counted = in_run.sums(
+        steps.select(
+            (kind != "message").alias("n_steps"),
+            (kind == "llm_call").alias("n_llm_calls"),
+            pl.col(TOKENS).fill_null(0),
+            pl.col(TOKENS).is_not_null().name.prefix("known_"),
+        )
+    )
     told = pl.DataFrame(
         {
-            "n_steps": totals(steps["kind"] != "message", lengths),
-            "n_calls": n_calls,
-            "n_llm_calls": totals(steps["kind"] == "llm_call", lengths),
-            "n_turns": distinct(steps["turn_index"], lengths),
-            "n_tools": distinct(calls["name_key"], n_calls).fill_null(0),
-            "input_tokens": logged_totals(steps["input_tokens"], lengths),
-            "output_tokens": logged_totals(steps["output_tokens"], lengths),
-            "cost_usd": _amount(steps["cost_usd"], lengths),
-            "step_ms": _amount(steps["duration_ms"], lengths),
-            "wall_ms": _wall(runs),
+            "n_turns": in_run.distinct(steps["turn_index"]),
+            "cost_usd": in_run.amounts(steps["cost_usd"]),
+            "step_ms": in_run.amounts(steps["duration_ms"]),
         }
     )
-    tokens = pl.sum_horizontal("input_tokens", "output_tokens")
-    either = pl.col("input_tokens").is_not_null() | pl.col("output_tokens").is_not_null()
-    return told.with_columns(pl.when(either).then(tokens).alias("total_tokens"))
+    known = [pl.when(pl.col(f"known_{name}") > 0).then(name).alias(name) for name in TOKENS]
+    total = pl.when(pl.any_horizontal(pl.col(f"known_{name}") > 0 for name in TOKENS)).then(
+        pl.sum_horizontal(TOKENS)
+    )
+    return pl.concat([runs.select(_wall()), counted, told], how="horizontal").select(
+        "n_steps", "n_llm_calls", *told.columns, "wall_ms", *known, total.alias("total_tokens")
+    )
 
 
-def distinct(values: pl.Series, lengths: pl.Series) -> pl.Series:
-    """Return how many different values a segment holds; null for none."""
-    different = lists(values, lengths).list.n_unique().cast(pl.Int64)
-    null = totals(values.is_null(), lengths) > 0  # counted among the different ones
-    frame = pl.DataFrame({"n": different - null.cast(pl.Int64)})
-    return frame.select(pl.when(pl.col("n") > 0).then("n")).to_series()
-
-
-def _amount(values: pl.Series, lengths: pl.Series) -> pl.Series:
-    """Sum an amount in the order of the run's steps, so that no other run touches its last bit."""
-    sums = lists(values, lengths).list.sum()
-    frame = pl.DataFrame({"sum": sums, "known": totals(values.is_not_null(), lengths)})
-    return frame.select(pl.when(pl.col("known") > 0).then("sum")).to_series()
-
-
-def _wall(runs: pl.DataFrame) -> pl.Series:
+def _wall() -> pl.Expr:
     spent = per((pl.col("ended_at") - pl.col("started_at")).dt.total_microseconds(), 1000)
-    return runs.select(pl.when(spent >= 0).then(spent)).to_series()
+    return pl.when(spent >= 0).then(spent).alias("wall_ms")
