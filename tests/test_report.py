@@ -15,11 +15,11 @@ from making import call, run, want
 import pipeline.current
 import pipeline.workbench
 from pipeline.cli.report import place_of
-from pipeline.cli.text import NULL
 from pipeline.errors import UnknownNameError
 from pipeline.lake import Lake
 from pipeline.report.html import report
 from pipeline.scoring import score
+from pipeline.text import NULL
 
 KEY = "sk-0123456789abcdef"
 NAUGHTY = "</script><b>|&\x1b[31m"

@@ -14,10 +14,10 @@ from pipeline.cli.files import write_results
 from pipeline.cli.options import Outputs, lake_argument, output_options, policy_option
 from pipeline.cli.output import emit, say
 from pipeline.cli.table import render
-from pipeline.cli.text import one_line, short
 from pipeline.current import policy_of
 from pipeline.lake import Lake
 from pipeline.report.diff import Diff, as_result, diffs
+from pipeline.text import one_line, short
 from pipeline.timeline import CUT
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from pipeline.cli.files import write_results
 from pipeline.cli.options import Outputs, lake_argument, output_options, policy_option
 from pipeline.cli.output import emit, say
 from pipeline.cli.table import render
-from pipeline.cli.text import NULL, cell, one_line
 from pipeline.redact import redact
+from pipeline.text import NULL, cell, one_line
 from pipeline.timeline import CUT, Timeline, as_result, cut, name, timelines
 
 if TYPE_CHECKING:

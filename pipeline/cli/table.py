@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.cli.text import NULL, cell, visible
+from pipeline.text import NULL, cell, visible
 
 if TYPE_CHECKING:
     import polars as pl

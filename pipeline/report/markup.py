@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pipeline.cli.text import NULL, cell, short
 from pipeline.redact import redact
+from pipeline.text import NULL, cell, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -23,8 +23,8 @@ import pytest
 from pipeline.cli import metrics as metrics_command
 from pipeline.cli.encode import encode
 from pipeline.cli.table import render
-from pipeline.cli.text import NULL, short
 from pipeline.tables.result import Result
+from pipeline.text import NULL, short
 
 NASTY = "</script>|[red]\x1b[31m\u202e`*x*`"
 ROWS = pl.DataFrame(
