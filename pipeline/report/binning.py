@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 WANTED = 20
 MOST_WHOLE = 30
 """Whole numbers have an interval each while there are so few of them."""
+LABELS = 6
 LONG_TAIL = 2.0
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
@@ -57,6 +58,22 @@ def _nice(low: float, top: float, *, whole: bool, more: bool) -> Bins:
     first = floor(low / width)
     # The greatest value is inside the last interval, not on its upper edge.
     return Bins(first * width, width, max(floor(top / width) - first + 1, 1), open=more)
+
+
+def ticks(chosen: Bins, *, fraction: bool) -> list[float]:
+    """Return the values to name on an axis: quarters, whole numbers, or about five round ones.
+
+    >>> ticks(Bins(-0.5, 1.0, 4), fraction=False), ticks(Bins(0.0, 500.0, 20), fraction=False)
+    ([0.0, 1.0, 2.0, 3.0], [0.0, 2000.0, 4000.0, 6000.0, 8000.0, 10000.0])
+    """
+    if fraction:
+        return [0.0, 0.25, 0.5, 0.75, 1.0]
+    each = chosen.width == 1 and chosen.low % 1 > 0
+    first = chosen.low + 0.5 if each else chosen.low
+    last = first + (chosen.n - 1 if each else chosen.n) * chosen.width
+    step = max(1.0, nice(chosen.n / LABELS)) if each else nice((last - first) / LABELS)
+    start = ceil(first / step - 1e-9)
+    return [place * step for place in range(start, floor(last / step + 1e-9) + 1)]
 
 
 def nice(width: float) -> float:

@@ -1,78 +1,103 @@
-"""What moved, as altair describes it: means over days, changes with their intervals, tasks counted."""
+"""What moved, as altair describes it: means over days, changes with intervals, tasks counted."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from pipeline.report.charts import HEIGHT, MARK, WIDTH, axis, data, scale
-from pipeline.report.drawing import drawn
+from pipeline.report.charts import HEIGHT, MARK, WIDTH, across, amount, named
+from pipeline.report.drawing import drawn, template
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pipeline.report.charts import Point
+    from pipeline.report.drawing import Point, Spec
+
+_BOTH_ENDS = "isValid(datum.low) && isValid(datum.high)"
 
 
 def over_time(points: Sequence[Point], title: str, *, fraction: bool) -> str:
     """Draw means over days with their intervals; what changed is marked by a triangle.
 
     Args:
-        points: bucket (ISO date), mean, low, high (null: unknown), changed (better, worse or null).
+        points: bucket (ISO date), mean, low, high (null: unknown), move (up, down or null).
         title: of the axis of values.
         fraction: from 0 to 1?
     """
-    y = alt.Y("mean:Q", title=title, axis=alt.Axis(tickCount=4),
-              scale=alt.Scale(domain=[0, 1]) if fraction else alt.Scale(zero=False))  # fmt: skip
-    x = alt.X("bucket:T", title=None, scale=alt.Scale(type="utc"),
-              axis=alt.Axis(format="%-d %b", labelOverlap=True, grid=False, tickCount=min(len(points), 5)))  # fmt: skip
-    base = data(points).encode(x=x)
-    known = base.transform_filter("isValid(datum.low) && isValid(datum.high)")
-    spans = known.mark_rule(color=MARK, opacity=0.45, strokeWidth=3).encode(y="low:Q", y2="high:Q")
-    line = base.mark_line(color=MARK, strokeWidth=1.5).encode(y=y)
-    dots = base.mark_circle(color=MARK, size=28, opacity=1).encode(y="mean:Q")
-    changed = base.transform_filter("isValid(datum.changed)").mark_point(
-        filled=True, size=90, opacity=1, color="currentColor"
-    ).encode(
-        y="mean:Q",
-        shape=alt.Shape("move:N", legend=None, scale=alt.Scale(
-            domain=["up", "down"], range=["triangle-up", "triangle-down"])),
-    )  # fmt: skip
-    return drawn(alt.layer(spans, line, dots, changed), WIDTH, 160)
+    return drawn(_over_time(fraction=fraction), {"points": points}, {"title": title}, (WIDTH, 160))
 
 
 def changes(rows: Sequence[Point]) -> str:
     """Draw each metric's change with its interval beside the line of no change.
 
     Args:
-        rows: metric, delta, low, high (null: unknown), verdict.
+        rows: metric, delta, low, high (null: unknown), verdict (better, worse, changed, other).
     """
-    order = [row["metric"] for row in rows]
-    y = alt.Y(
-        "metric:N", sort=order, title=None, axis=alt.Axis(labelLimit=200, ticks=False, domain=False)
+    words = {"metrics": [row["metric"] for row in rows]}
+    return drawn(_changes(), {"rows": rows, "zero": [{"at": 0}]}, words, (640, 60 + 24 * len(rows)))
+
+
+def counted(bars: Sequence[Point], title: str, of: str) -> str:
+    """Draw how many there are in each interval from 0 to 1.
+
+    Args:
+        bars: low, high, n.
+        title: what goes from 0 to 1.
+        of: what is counted.
+    """
+    words = {"title": title, "low": 0, "high": 1, "ticks": [0, 0.25, 0.5, 0.75, 1], "of": of}
+    return drawn(_counted(), {"bars": bars}, words, (480, HEIGHT))
+
+
+@cache
+def _over_time(*, fraction: bool) -> Spec:
+    span = {"domain": [0, 1]} if fraction else {"zero": False}
+    y = alt.Y("mean:Q", title="$title", axis=alt.Axis(tickCount=4), scale=alt.Scale(**span))
+    days = alt.Axis(format="%-d %b", labelOverlap=True, labelFlush=True, grid=False, tickCount=4)
+    points = named("points").encode(
+        x=alt.X("bucket:T", title=None, scale=alt.Scale(type="utc"), axis=days)
     )
-    x = alt.X("delta:Q", title="candidate less baseline, 95% interval", axis=alt.Axis(tickCount=6))
-    base = data(rows)
-    zero = data([{"at": 0}]).mark_rule(color="currentColor", strokeWidth=1).encode(x="at:Q")
-    spans = base.transform_filter("isValid(datum.low) && isValid(datum.high)").mark_rule(
-        color=MARK, strokeWidth=3, opacity=0.6
-    ).encode(x="low:Q", x2="high:Q", y=y)  # fmt: skip
+    moves = alt.Scale(domain=["up", "down"], range=["triangle-up", "triangle-down"])
+    spans = points.transform_filter(_BOTH_ENDS).mark_rule(color=MARK, opacity=0.45, strokeWidth=3)
+    moved = points.transform_filter("isValid(datum.move)").mark_point(
+        filled=True, size=90, opacity=1, color="currentColor"
+    )
+    return template(
+        alt.layer(
+            spans.encode(y="low:Q", y2="high:Q"),
+            points.mark_line(color=MARK, strokeWidth=1.5).encode(y=y),
+            points.mark_circle(color=MARK, size=28, opacity=1).encode(y="mean:Q"),
+            moved.encode(y="mean:Q", shape=alt.Shape("move:N", legend=None, scale=moves)),
+        )
+    )
+
+
+@cache
+def _changes() -> Spec:
+    names = alt.Axis(labelLimit=200, ticks=False, domain=False)
+    y = alt.Y("metric:N", sort=["$metrics"], title=None, axis=names)
+    x = alt.X("delta:Q", title="candidate less baseline", axis=alt.Axis(tickCount=6))
     shapes = alt.Scale(
         domain=["better", "worse", "changed", "other"],
         range=["triangle-up", "triangle-down", "diamond", "circle"],
     )
-    dots = base.mark_point(filled=True, size=80, opacity=1, color=MARK).encode(
-        x=x, y=y, shape=alt.Shape("verdict:N", scale=shapes, legend=None)
-    )  # fmt: skip
-    return drawn(alt.layer(zero, spans, dots), 640, 60 + 24 * len(rows))
+    rows = named("rows").encode(y=y)
+    zero = named("zero").mark_rule(color="currentColor", strokeWidth=1)
+    spans = rows.transform_filter(_BOTH_ENDS).mark_rule(color=MARK, strokeWidth=3, opacity=0.6)
+    dots = rows.mark_point(filled=True, size=80, opacity=1, color=MARK)
+    return template(
+        alt.layer(
+            zero.encode(x="at:Q"),
+            spans.encode(x="low:Q", x2="high:Q"),
+            dots.encode(x=x, shape=alt.Shape("verdict:N", scale=shapes, legend=None)),
+        )
+    )
 
 
-def counted(bars: Sequence[Point], x_title: str, y_title: str) -> str:
-    """Draw how many there are in each tenth from 0 to 1."""
-    ticks = {"low": 0.0, "high": 1.0}
-    chart = data(bars).mark_bar(color=MARK, binSpacing=1).encode(
-        x=alt.X("low:Q", title=x_title, scale=scale(ticks), axis=axis(ticks)), x2="high:Q",
-        y=alt.Y("n:Q", title=y_title, axis=alt.Axis(tickCount=4, tickMinStep=1)),
-    )  # fmt: skip
-    return drawn(chart, 480, HEIGHT)
+@cache
+def _counted() -> Spec:
+    y: Any = amount("n", "$of")
+    bars = named("bars").mark_bar(color=MARK, binSpacing=1)
+    return template(bars.encode(x=across("low"), x2="high:Q", y=y))

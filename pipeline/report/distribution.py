@@ -8,6 +8,7 @@ import polars as pl
 
 from pipeline.metrics.ratio import per
 from pipeline.report import drawing
+from pipeline.report.binning import ticks
 from pipeline.report.markup import (
     Column,
     columns,
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
     Point = dict[str, Any]
 
 ALL = "all runs"
-_LABELS = 8
+SHARE = "share of runs with at most so much"
+LANES = "each lane is as tall as its tallest bar"
+OF_GROUP = "share of each group's runs with at most so much"
 
 
 def distributions(spreads: Sequence[Spread], groups: Groups, by: Sequence[str]) -> str:
@@ -68,37 +71,30 @@ def _metric(spread: Spread, names: Mapping[int, str], by: Sequence[str]) -> str:
 def _figures(spread: Spread, bins: Bins, names: Mapping[int, str], by: Sequence[str]) -> str:
     from pipeline.report import charts  # noqa: PLC0415 - altair is an extra, and slow to load
 
-    name, axis = spread.metric.name, _title(spread)
-    ticks, marks = _ticks(bins, spread), _marks(spread, 0)
+    metric = spread.metric
+    title = f"{metric.name}, {metric.unit}" if metric.unit else metric.name
+    ends = bins.low, bins.edges(bins.n - 1)[1]
+    axis = charts.Axis(*ends, ticks(bins, fraction=metric.kind == "fraction"), title)
+    parts = {
+        number: charts.Part(
+            label,
+            _bars(spread, bins, number),
+            _points(spread, ends, number),
+            _marks(spread, ends, number),
+        )
+        for number, label in names.items()
+    }
     drawn = [
-        figure(
-            f"{name}: histogram",
-            _told(spread, bins),
-            charts.histogram(_bars(spread, bins, 0), ticks, axis, marks=_within(marks, ticks)),
-        ),
-        figure(
-            f"{name}: running share",
-            "share of runs with at most so much",
-            charts.running(_points(spread, ticks, 0), ticks, axis, marks=_within(marks, ticks)),
-        ),
+        figure(f"{metric.name}: histogram", _told(spread, bins), charts.histogram(parts[0], axis)),
+        figure(f"{metric.name}: running share", SHARE, charts.running(parts[0], axis)),
     ]
-    groups = [
-        {"name": label, "bars": _bars(spread, bins, number), "points": _points(spread, ticks, number),
-         "marks": _within(_marks(spread, number), ticks)}
-        for number, label in names.items() if number and _bars(spread, bins, number)
-    ]  # fmt: skip
+    groups = [part for number, part in parts.items() if number and part.bars]
     if groups:
         grouped = f"by {', '.join(by)}"
         drawn += [
+            figure(f"{metric.name}: histogram {grouped}", LANES, charts.lanes(groups, axis)),
             figure(
-                f"{name}: histogram {grouped}",
-                "each lane is as tall as its tallest bar",
-                charts.lanes(groups, ticks, axis),
-            ),
-            figure(
-                f"{name}: running share {grouped}",
-                "share of each group's runs",
-                charts.curves(groups, ticks, axis),
+                f"{metric.name}: running share {grouped}", OF_GROUP, charts.curves(groups, axis)
             ),
         ]
     return figures(drawn)
@@ -150,42 +146,25 @@ def _bars(spread: Spread, bins: Bins, group: int) -> list[Point]:
     ]
 
 
-def _points(spread: Spread, ticks: Point, group: int) -> list[Point]:
+def _points(spread: Spread, ends: tuple[float, float], group: int) -> list[Point]:
     """Return the curve from one end of the axis to the other."""
+    low, high = ends
     rows = spread.running.filter(pl.col("group_id") == group)
     shares = rows.select("value", per(pl.col("n_upto"), pl.col("n_values"))).rows()
-    inside = [{"value": value, "share": share} for value, share in shares if value <= ticks["high"]]
+    inside = [{"value": value, "share": share} for value, share in shares if value <= high]
     last = inside[-1]["share"] if inside else 0.0
-    return [{"value": ticks["low"], "share": 0.0}, *inside, {"value": ticks["high"], "share": last}]
+    return [{"value": low, "share": 0.0}, *inside, {"value": high, "share": last}]
 
 
 def _rows(frame: pl.DataFrame, group: int, *names: str) -> list[tuple[Any, ...]]:
     return frame.filter(pl.col("group_id") == group).select(names).rows()
 
 
-def _marks(spread: Spread, group: int) -> Point:
-    rows = spread.percentiles.filter(pl.col("group_id") == group)
-    return rows.select(PERCENTILES).row(0, named=True) if rows.height else {}
-
-
-def _within(marks: Point, ticks: Point) -> Point:
-    return {name: v for name, v in marks.items() if v is not None and v <= ticks["high"]}
-
-
-def _ticks(bins: Bins, spread: Spread) -> Point:
-    low, high = bins.low, bins.edges(bins.n - 1)[1]
-    ticks: Point = {"low": low, "high": high, "values": None}
-    if spread.metric.kind == "fraction":
-        ticks["values"] = [0, 0.25, 0.5, 0.75, 1]
-    elif bins.low % 1 and bins.width == 1:
-        step = -(-bins.n // _LABELS)
-        ticks["values"] = list(range(round(low + 0.5), round(high + 0.5), step))
-    return ticks
-
-
-def _title(spread: Spread) -> str:
-    metric = spread.metric
-    return f"{metric.name}, {metric.unit}" if metric.unit else metric.name
+def _marks(spread: Spread, ends: tuple[float, float], group: int) -> dict[str, float]:
+    """Return the percentiles that are inside the axis."""
+    rows = spread.percentiles.filter(pl.col("group_id") == group).select(PERCENTILES).to_dicts()
+    found = rows[0].items() if rows else ()
+    return {name: value for name, value in found if value is not None and value <= ends[1]}
 
 
 def _told(spread: Spread, bins: Bins) -> str:

@@ -93,8 +93,7 @@ def _point(row: dict[str, Any]) -> dict[str, Any]:
         "mean": row["mean"],
         "low": row["ci_low"],
         "high": row["ci_high"],
-        "changed": row["verdict"] if row["changed"] else None,
-        "move": "up" if (row["delta"] or 0) > 0 else "down",
+        "move": ("up" if row["delta"] > 0 else "down") if row["changed"] else None,
     }
 
 
