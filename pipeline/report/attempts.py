@@ -8,6 +8,7 @@ import polars as pl
 
 from pipeline.report import drawing
 from pipeline.report.markup import Column, columns, figure, figures, note, section, span, table
+from pipeline.tables.intervals import wilson
 from pipeline.text import short
 
 if TYPE_CHECKING:
@@ -49,11 +50,7 @@ def tasks(grouped: Result, measure: str) -> str:
     parts = [
         *columns(shown, BY),
         Column("pass rate", [short(mean) for mean in shown["mean"]], number=True),
-        Column(
-            "95% interval",
-            [span(*ends) for ends in shown.select("ci_low", "ci_high").rows()],
-            number=True,
-        ),
+        Column("95% interval", [span(*ends) for ends in _wilson(shown)], number=True),
         *columns(shown, ["n_scored", "n_null", "n_error"]),
         Column("mean f1", columns(shown, ["f1"])[0].cells, number=True),
     ]
@@ -70,6 +67,13 @@ def tasks(grouped: Result, measure: str) -> str:
         *more,
         name="tasks",
     )
+
+
+def _wilson(rows: pl.DataFrame) -> list[tuple[float, float]]:
+    """Return Wilson's interval of each task's pass rate: its runs are trials of their own."""
+    centre, reach = wilson(pl.col("mean"), pl.col("n_scored").cast(pl.Float64))
+    low, high = (centre - reach).clip(0, 1), (centre + reach).clip(0, 1)
+    return rows.select(low.alias("low"), high.alias("high")).rows()
 
 
 def _chart(hardest: pl.DataFrame) -> list[str]:

@@ -19,11 +19,6 @@ MOST = 40
 LONGEST = 300
 
 
-def legend() -> str:
-    """Say what the signs mean."""
-    return note("  ".join(f"{sign} {name}" for sign, name in SIGNS.values()))
-
-
 def call_table(
     calls: Sequence[Row], happened: Mapping[int, Outcome], label: str, *, arguments: bool
 ) -> str:
@@ -50,13 +45,13 @@ def call_table(
     if any(row["turn_index"] is not None for row in shown):
         parts.insert(0, Column("turn", [_number(row["turn_index"]) for row in shown], number=True))
     more = [note(f"{len(calls) - MOST} more rows")] if len(calls) > MOST else []
-    return "".join([note(told), table(parts, label), *more])
+    return "".join([note(told), f'<div class="calls">\n{table(parts, label)}</div>\n', *more])
 
 
 def _sign(marker: str) -> str:
     sign, name = SIGNS[marker]
-    kind = {"missing": " bad", "extra": " bad", "equal": ""}.get(marker, "")
-    return f'<span class="sign{kind}" title="{escape(name)}">{escape(sign)}</span>'
+    kind = {"missing": " bad", "extra": " bad"}.get(marker, "")
+    return f'<span class="sign{kind}">{escape(sign)} {escape(name)}</span>'
 
 
 def _actual(row: Row, happened: Mapping[int, Outcome], *, arguments: bool) -> str:

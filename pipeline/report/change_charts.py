@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from pipeline.report.drawing import Point, Spec
 
+ROOM = {"left": 20, "right": 5, "top": 5, "bottom": 5}
+"""Names of metrics may be wider where they are read than where they are drawn."""
+
 _BOTH_ENDS = "isValid(datum.low) && isValid(datum.high)"
 
 
@@ -36,7 +39,8 @@ def changes(rows: Sequence[Point]) -> str:
         rows: metric, delta, low, high (null: unknown), verdict (better, worse, changed, other).
     """
     words = {"metrics": [row["metric"] for row in rows]}
-    return drawn(_changes(), {"rows": rows, "zero": [{"at": 0}]}, words, (640, 60 + 24 * len(rows)))
+    data = {"rows": rows, "zero": [{"at": 0}]}
+    return drawn({**_changes(), "padding": ROOM}, data, words, (640, 60 + 24 * len(rows)))
 
 
 def counted(bars: Sequence[Point], title: str, of: str) -> str:
@@ -47,17 +51,24 @@ def counted(bars: Sequence[Point], title: str, of: str) -> str:
         title: what goes from 0 to 1.
         of: what is counted.
     """
-    words = {"title": title, "low": 0, "high": 1, "ticks": [0, 0.25, 0.5, 0.75, 1], "of": of}
+    words = {
+        "title": title,
+        "low": 0,
+        "high": 1,
+        "ticks": [0, 0.25, 0.5, 0.75, 1],
+        "format": ".2~f",
+        "of": of,
+    }
     return drawn(_counted(), {"bars": bars}, words, (480, HEIGHT))
 
 
 @cache
 def _over_time(*, fraction: bool) -> Spec:
     span = {"domain": [0, 1]} if fraction else {"zero": False}
-    y = alt.Y("mean:Q", title="$title", axis=alt.Axis(tickCount=4), scale=alt.Scale(**span))
+    y = alt.Y("mean:Q", title="$title", axis=alt.Axis(tickCount=3), scale=alt.Scale(**span))
     days = alt.Axis(format="%-d %b", labelOverlap=True, labelFlush=True, grid=False, tickCount=4)
     points = named("points").encode(
-        x=alt.X("bucket:T", title=None, scale=alt.Scale(type="utc"), axis=days)
+        x=alt.X("bucket:T", title=None, scale=alt.Scale(type="utc", padding=10), axis=days)
     )
     moves = alt.Scale(domain=["up", "down"], range=["triangle-up", "triangle-down"])
     spans = points.transform_filter(_BOTH_ENDS).mark_rule(color=MARK, opacity=0.45, strokeWidth=3)
@@ -100,4 +111,4 @@ def _changes() -> Spec:
 def _counted() -> Spec:
     y: Any = amount("n", "$of")
     bars = named("bars").mark_bar(color=MARK, binSpacing=1)
-    return template(bars.encode(x=across("low"), x2="high:Q", y=y))
+    return template(bars.encode(x=across("low"), x2="high:Q", y=y, y2=alt.datum(0)))

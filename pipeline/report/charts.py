@@ -47,7 +47,8 @@ class Axis(NamedTuple):
 
     def words(self) -> dict[str, Any]:
         """Return what a template leaves open."""
-        return self._asdict()
+        whole = all(float(tick).is_integer() for tick in self.ticks)
+        return {**self._asdict(), "format": ",d" if whole else ".4~g"}
 
 
 class Part(NamedTuple):
@@ -125,7 +126,9 @@ def across(field: str) -> Any:
         f"{field}:Q",
         title="$title",
         scale=alt.Scale(domain=["$low", "$high"], nice=False, zero=False),
-        axis=alt.Axis(values=["$ticks"], grid=False, labelFlush=True, labelOverlap=True),
+        axis=alt.Axis(
+            values=["$ticks"], format="$format", grid=False, labelFlush=True, labelOverlap=True
+        ),
     )
 
 
@@ -137,7 +140,7 @@ def amount(field: str, title: str) -> Any:
 @cache
 def _histogram() -> Spec:
     bars = named("bars").mark_bar(color=MARK, binSpacing=1).encode(
-        x=across("low"), x2="high:Q", y=amount("n", "runs")
+        x=across("low"), x2="high:Q", y=amount("n", "runs"), y2=alt.datum(0)
     )  # fmt: skip
     rules = named("marks").mark_rule(color="currentColor").encode(
         x="value:Q",
@@ -151,8 +154,8 @@ def _histogram() -> Spec:
 def _running() -> Spec:
     line = named("points").mark_line(color=MARK, interpolate="step-after", strokeWidth=2)
     marks = named("marks").encode(x="value:Q", y="share:Q")
-    right = marks.transform_filter("datum.right").mark_text(align="right", dx=-8, dy=-3)
-    left = marks.transform_filter("!datum.right").mark_text(align="left", dx=8, dy=4)
+    right = marks.transform_filter("datum.right").mark_text(align="right", dx=-7, dy=-6)
+    left = marks.transform_filter("!datum.right").mark_text(align="left", dx=7, dy=9)
     return template(
         alt.layer(
             line.encode(x=across("value"), y=_share()),
@@ -189,7 +192,7 @@ def _curves() -> Spec:
         strokeDash=alt.StrokeDash("group:N", scale=dashes),
     )  # fmt: skip
     marks = named("marks").mark_circle(size=30, opacity=1).encode(
-        x="value:Q", y="share:Q", color=alt.Color("group:N", scale=colours, legend=None)
+        x="value:Q", y="share:Q", color=alt.Color("group:N", scale=colours)
     )  # fmt: skip
     return template(alt.layer(lines, marks))
 

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     Point = dict[str, Any]
 
 ALL = "all runs"
-SHARE = "share of runs with at most so much"
+SHARE = "share of runs at or below a value"
 LANES = "each lane is as tall as its tallest bar"
-OF_GROUP = "share of each group's runs with at most so much"
+OF_GROUP = "share of each group's runs at or below"
 
 
 def distributions(spreads: Sequence[Spread], groups: Groups, by: Sequence[str]) -> str:
@@ -45,9 +45,11 @@ def distributions(spreads: Sequence[Spread], groups: Groups, by: Sequence[str]) 
     ]
     if not drawing.available():
         parts = [f'<p class="warning">{text(drawing.HINT)}</p>\n']
+    if by:
+        parts.append(note(f"groups: {', '.join(by)}"))
     if groups.n_all > len(groups.names):
         parts.append(
-            note(f"{len(groups.names)} of {groups.n_all} groups, those with most runs, are shown")
+            note(f"{len(groups.names)} of {groups.n_all} groups are shown, those with most runs")
         )
     parts += [_metric(spread, names, by) for spread in spreads]
     return section("Distributions", *parts, name="distributions")
@@ -68,7 +70,7 @@ def _metric(spread: Spread, names: Mapping[int, str], by: Sequence[str]) -> str:
     return title + make(spread, spread.bins, names, by)
 
 
-def _figures(spread: Spread, bins: Bins, names: Mapping[int, str], by: Sequence[str]) -> str:
+def _figures(spread: Spread, bins: Bins, names: Mapping[int, str], _by: Sequence[str]) -> str:
     from pipeline.report import charts  # noqa: PLC0415 - altair is an extra, and slow to load
 
     metric = spread.metric
@@ -85,17 +87,14 @@ def _figures(spread: Spread, bins: Bins, names: Mapping[int, str], by: Sequence[
         for number, label in names.items()
     }
     drawn = [
-        figure(f"{metric.name}: histogram", _told(spread, bins), charts.histogram(parts[0], axis)),
-        figure(f"{metric.name}: running share", SHARE, charts.running(parts[0], axis)),
+        figure("Histogram", _told(spread, bins), charts.histogram(parts[0], axis), of=metric.name),
+        figure("Running share", SHARE, charts.running(parts[0], axis), of=metric.name),
     ]
     groups = [part for number, part in parts.items() if number and part.bars]
     if groups:
-        grouped = f"by {', '.join(by)}"
         drawn += [
-            figure(f"{metric.name}: histogram {grouped}", LANES, charts.lanes(groups, axis)),
-            figure(
-                f"{metric.name}: running share {grouped}", OF_GROUP, charts.curves(groups, axis)
-            ),
+            figure("Histogram by group", LANES, charts.lanes(groups, axis), of=metric.name),
+            figure("Running share by group", OF_GROUP, charts.curves(groups, axis), of=metric.name),
         ]
     return figures(drawn)
 

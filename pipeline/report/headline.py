@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MOST_GROUPS = 200
 FEW_GROUPS = 6
-ARROWS = {"higher": "↑ ", "lower": "↓ ", "neither": ""}
+ARROWS = {"higher": "↑\u00a0higher", "lower": "↓\u00a0lower"}
 
 
 def header(lake: Lake, policy: Policy, overview: dict[str, Any]) -> str:
@@ -92,9 +92,7 @@ def by_group(grouped: Result, groups: Sequence[str], known: Metrics) -> str:
 
 def metric_name(metric: Metric) -> str:
     """Return a metric's name, what it means, and which way is better, as HTML."""
-    better = (
-        "" if metric.better == "neither" else f"; {ARROWS[metric.better]}{metric.better} is better"
-    )
+    better = "" if metric.better == "neither" else f"; {ARROWS[metric.better]} is better"
     return f"{text(metric.name)}<small>{text(metric.meaning + better)}</small>"
 
 

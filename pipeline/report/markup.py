@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 LONGEST = 200
+FACT = 1000
+BRIEF = 24
+LONG = ' class="long"'
 _MARGIN = 4
 _GOOD, _BAD = ("better", "pass"), ("worse", "fail")
 
@@ -99,15 +102,25 @@ def folded(summary: str, *parts: str, name: str = "") -> str:
 
 def facts(pairs: Iterable[tuple[str, Any]]) -> str:
     """Return pairs of title and value as a list."""
+    shown = [(escape(title), text(value, FACT)) for title, value in pairs]
     items = "".join(
-        f"<div><dt>{escape(title)}</dt><dd>{text(value)}</dd></div>\n" for title, value in pairs
+        f"<div{LONG if len(value) > BRIEF else ''}><dt>{title}</dt><dd>{value}</dd></div>\n"
+        for title, value in shown
     )
     return f'<dl class="facts">\n{items}</dl>\n'
 
 
-def figure(title: str, told: str, svg: str, *, broad: bool = False) -> str:
-    """Return a chart with its title; `told` says in words what it shows."""
-    label = escape(f"{title}. {told}")
+def figure(title: str, told: str, svg: str, *, of: str = "", broad: bool = False) -> str:
+    """Return a chart with its title.
+
+    Args:
+        title: as it stands over the chart.
+        told: what it shows, in words.
+        svg: the chart.
+        of: what it is about, for those who hear the title alone.
+        broad: does it need the whole width?
+    """
+    label = escape(f"{of}: {title}. {told}" if of else f"{title}. {told}")
     drawing = svg.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
     kind = ' class="broad"' if broad else ""
     caption = f"<figcaption><b>{escape(title)}</b><br>{escape(told)}</figcaption>"

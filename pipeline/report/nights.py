@@ -79,11 +79,11 @@ def _charts(rows: pl.DataFrame, known: Mapping[str, Metric]) -> str:
             continue
         metric = known[str(name)]
         points = [_point(row) for row in valued.to_dicts()]
-        title = f"{metric.name}, {metric.unit}" if metric.unit else metric.name
+        title = f"mean, {metric.unit}" if metric.unit else "mean"
         svg = change_charts.over_time(points, title, fraction=metric.high == 1)
         first, last = valued.row(0, named=True), valued.row(-1, named=True)
-        told = f"mean {short(first['mean'])} on {first['bucket']}, {short(last['mean'])} on {last['bucket']}"
-        parts.append(figure(f"{metric.name} over time", told, svg))
+        told = f"{short(first['mean'])} to {short(last['mean'])}, {valued.height} points"
+        parts.append(figure(metric.name, told, svg, of=title))
     return figures(parts)
 
 

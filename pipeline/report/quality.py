@@ -79,8 +79,13 @@ def _nulls(totals: Result, known: Mapping[str, Metric]) -> str:
     reasons = null_reasons(totals.notes)
     parts = [
         *columns(missing, ["metric", "n_null", "n_error"]),
-        Column("why null", [text(reasons.get(name, ""), 300) for name in missing["metric"]]),
-        Column("rule", [text(known[name].null) for name in missing["metric"]]),
+        Column(
+            "why null",
+            [
+                f"{text(reasons.get(name, ''), 300)}<small>{text(known[name].null)}</small>"
+                for name in missing["metric"]
+            ],
+        ),
     ]
     return f"<h3>Missing values</h3>\n{table(parts, 'Missing values')}"
 
