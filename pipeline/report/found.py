@@ -27,7 +27,6 @@ class Found(NamedTuple):
     worst: pl.DataFrame
     statuses: pl.DataFrame
     rejects: pl.DataFrame
-    uncaptured: pl.DataFrame
     oracles: pl.DataFrame
 
 
@@ -41,7 +40,6 @@ def find(lake: Lake, policy: Policy) -> Found:
             _asked(con, "worst", most=MOST_RUNS),
             _asked(con, "statuses"),
             _asked(con, "rejects"),
-            _asked(con, "uncaptured"),
             _asked(con, "oracles"),
         )
 

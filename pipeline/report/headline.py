@@ -31,10 +31,10 @@ def header(lake: Lake, policy: Policy, overview: dict[str, Any]) -> str:
         ("tool calls", f"{overview['n_calls']:,}"),
         ("failed calls", f"{overview['n_errors']:,}"),
         ("tasks", f"{overview['n_tasks']:,}"),
-        ("suites", ", ".join(overview["suites"]) or None),
-        ("formats", ", ".join(formats) or None),
         ("first start", overview["first_started"]),
         ("last start", overview["last_started"]),
+        ("suites", ", ".join(overview["suites"]) or None),
+        ("formats", ", ".join(formats) or None),
         ("policy", policy.title),
     ]
     return facts(pairs)

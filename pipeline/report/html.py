@@ -112,7 +112,7 @@ def made(
         distributions(spread_out, shown, groups),
         tools(found),
         tasks(attempts, measure),
-        nights(lake, known, policy),
+        nights(lake, known, policy, found.overview),
         worst_runs(lake, rules, found.worst, arguments=show_args),
         quality(lake, current(lake, rules), found, totals, known),
     ]

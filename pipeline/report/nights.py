@@ -26,44 +26,40 @@ if TYPE_CHECKING:
 
     from pipeline.lake import Lake
     from pipeline.metrics.metric import Metric
-    from pipeline.tables.result import Result
 
 MOST_DAYS = 120
 MOST_CHANGES = 30
 LATEST = 30
+SIGNS = "bars are 95% intervals; a triangle marks a change against the one before beyond chance"
 
 
-def nights(lake: Lake, known: Mapping[str, Metric], policy: str | None) -> str:
-    """Return the section: days while they are few, else weeks."""
-    by = "date"
-    found = trend(lake, by=by, policy=policy)
-    if found.rows["bucket"].n_unique() > MOST_DAYS:
-        by = "week"
-        found = trend(lake, by=by, policy=policy)
-    rows = found.rows.filter(pl.col("bucket").is_not_null())
-    timeless = found.rows.filter(pl.col("bucket").is_null())
-    lone = (
-        [note(f"{timeless['n_total'][0]:,} runs have no start, and are left out here")]
-        if timeless.height
-        else []
-    )
-    if rows["bucket"].n_unique() < 2:  # noqa: PLR2004 - a line has two ends
+def nights(
+    lake: Lake, known: Mapping[str, Metric], policy: str | None, overview: Mapping[str, Any]
+) -> str:
+    """Return the section: days while they are few, else weeks.
+
+    Args:
+        lake: the lake.
+        known: the metrics by name.
+        policy: whose scores count.
+        overview: n_days on which runs started, n_timeless runs without a start.
+    """
+    timeless = overview["n_timeless"]
+    lone = [note(f"{timeless:,} runs have no start, and are left out here")] if timeless else []
+    if overview["n_days"] < 2:  # noqa: PLR2004 - a line has two ends
         return section("Trend", note("a trend needs runs of two days or more"), *lone, name="trend")
+    few = overview["n_days"] <= MOST_DAYS
+    found = trend(lake, by="date" if few else "week", policy=policy)
+    rows = found.rows.filter(pl.col("bucket").is_not_null())
     buckets = rows["bucket"].unique().sort()
     recent = rows.filter(pl.col("bucket") >= buckets[-min(MOST_DAYS, len(buckets))])
-    told = [
-        note(
-            f"one point per {'day' if by == 'date' else 'week'} of the start, UTC; bars are 95% intervals; a triangle marks a change against the one before that is no chance"
-        )
-    ]
     drawn = _charts(recent, known) if drawing.available() else ""
-    title = "Nightly trend" if by == "date" else "Weekly trend"
     return section(
-        title,
-        *told,
+        "Nightly trend" if few else "Weekly trend",
+        note(f"one point per {'day' if few else 'week'} of the start, UTC; {SIGNS}"),
         drawn,
         *_changes(rows),
-        *_latest(found, recent, drawn=bool(drawn)),
+        *_latest(recent, drawn=bool(drawn)),
         *lone,
         name="trend",
     )
@@ -121,9 +117,9 @@ def _changes(rows: pl.DataFrame) -> list[str]:
     return ["<h3>Changes</h3>\n", table(parts, "Changes"), *more]
 
 
-def _latest(found: Result, rows: pl.DataFrame, *, drawn: bool) -> list[str]:
+def _latest(rows: pl.DataFrame, *, drawn: bool) -> list[str]:
     """Return the means of the latest days as a table, one row each."""
-    names = found.rows["metric"].unique(maintain_order=True).to_list()
+    names = rows["metric"].unique(maintain_order=True).to_list()
     wide = rows.pivot("metric", index=["bucket", "n_total"], values="mean").sort(
         "bucket", descending=True
     )

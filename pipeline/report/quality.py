@@ -50,7 +50,7 @@ def quality(
         ("runs a later landing replaced", len(state.superseded)),
         ("runs left out as landed before", sum(b.manifest["duplicates"] for b in batches)),
         ("records rejected", int(found.rejects["n_records"].sum())),
-        ("calls without their arguments", int(found.uncaptured["n_not_captured"].sum())),
+        ("calls without their arguments", int(found.tools["n_not_captured"].sum())),
         ("runs with an estimated oracle", _estimated(found.oracles)),
     ]
     boxed = [
@@ -58,7 +58,7 @@ def quality(
         _explained("Rejected records", found.rejects, "reason", REASONS),
         _explained("Score statuses", found.statuses, "status", STATUSES),
         _nulls(totals, known),
-        _uncaptured(found.uncaptured),
+        _uncaptured(found.tools),
         _explained("Fewest steps: by whose word", found.oracles, "source", ORACLES),
     ]
     return section("Data quality", f'<div class="box">\n{"".join(boxed)}</div>\n', name="quality")
@@ -100,7 +100,9 @@ def null_reasons(notes: Sequence[str]) -> dict[str, str]:
     return dict(part.split(": ", 1) for part in told.split("; ") if part)
 
 
-def _uncaptured(rows: pl.DataFrame) -> str:
+def _uncaptured(tools: pl.DataFrame) -> str:
+    named = tools.filter(pl.col("n_not_captured") > 0)
+    rows = named.select("tool_name", "n_not_captured", "n_calls")
     if rows.is_empty():
         return ""
     more = [note(f"the first {MOST} of {rows.height:,} tools")] if rows.height > MOST else []

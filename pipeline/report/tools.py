@@ -21,7 +21,7 @@ NO_CALL = "no call"
 
 def tools(found: Found) -> str:
     """Return the section."""
-    called, confused = found.tools, found.confused
+    called, confused = found.tools.drop("n_not_captured"), found.confused
     if called.is_empty():
         return section("Tools", note("no tool was called"), *_pairs(confused), name="tools")
     parts = [
