@@ -17,7 +17,7 @@ from pipeline.cli.progress import progress
 from pipeline.errors import InputError
 from pipeline.lake import Lake
 from pipeline.landing.land import LandReport, land
-from pipeline.report.drawing import HINT, available
+from pipeline.report import drawing
 from pipeline.report.html import made
 from pipeline.scoring import score
 from pipeline.tables.aggregate import aggregate
@@ -110,8 +110,8 @@ def command(
     _tables(means, spread, outputs.format, others)
     for file in pages if outputs.files else [PAGE]:
         write(file, found.page.encode())
-    if not available():
-        say(HINT)
+    if not drawing.available():
+        say(drawing.HINT)
 
 
 def lake_of(sources: Sequence[str]) -> Path | None:
