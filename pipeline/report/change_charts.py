@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from pipeline.report.drawing import Point, Spec
 
+MOST_DAYS = 5
 ROOM = {"left": 20, "right": 5, "top": 5, "bottom": 5}
 """Names of metrics may be wider where they are read than where they are drawn."""
 
@@ -29,7 +31,15 @@ def over_time(points: Sequence[Point], title: str, *, fraction: bool) -> str:
         title: of the axis of values.
         fraction: from 0 to 1?
     """
-    return drawn(_over_time(fraction=fraction), {"points": points}, {"title": title}, (WIDTH, 160))
+    words = {"title": title, "days": _days([point["bucket"] for point in points])}
+    return drawn(_over_time(fraction=fraction), {"points": points}, words, (WIDTH, 160))
+
+
+def _days(buckets: Sequence[str]) -> list[int]:
+    """Return the days to name on an axis, evenly among those there are, in milliseconds."""
+    step = -(-len(buckets) // MOST_DAYS)
+    days = (datetime.fromisoformat(day).replace(tzinfo=UTC) for day in buckets[::step])
+    return [round(day.timestamp() * 1000) for day in days]
 
 
 def changes(rows: Sequence[Point]) -> str:
@@ -66,7 +76,7 @@ def counted(bars: Sequence[Point], title: str, of: str) -> str:
 def _over_time(*, fraction: bool) -> Spec:
     span = {"domain": [0, 1]} if fraction else {"zero": False}
     y = alt.Y("mean:Q", title="$title", axis=alt.Axis(tickCount=3), scale=alt.Scale(**span))
-    days = alt.Axis(format="%-d %b", labelOverlap=True, labelFlush=True, grid=False, tickCount=4)
+    days = alt.Axis(format="%-d %b", labelOverlap=True, grid=False, values=["$days"])
     points = named("points").encode(
         x=alt.X("bucket:T", title=None, scale=alt.Scale(type="utc", padding=10), axis=days)
     )

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     Point = dict[str, Any]
 
 ALL = "all runs"
+GAP = 0.12
 SHARE = "share of runs at or below a value"
 LANES = "each lane is as tall as its tallest bar"
 OF_GROUP = "share of each group's runs at or below"
@@ -139,8 +140,10 @@ def _interval(bins: Bins, place: int) -> str:
 
 
 def _bars(spread: Spread, bins: Bins, group: int) -> list[Point]:
+    # Whole numbers stand apart, intervals touch.
+    gap = GAP if bins.width == 1 and bins.low % 1 else 0.0
     return [
-        {"low": bins.edges(place)[0], "high": bins.edges(place)[1], "n": n}
+        {"low": bins.edges(place)[0] + gap, "high": bins.edges(place)[1] - gap, "n": n}
         for place, n in _rows(spread.counts, group, "bin", "n_values")
     ]
 

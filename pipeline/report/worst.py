@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from pipeline.report.call_rows import aligned
@@ -93,6 +94,7 @@ def _run(
     return folded(
         f"{text(run['run_id'])}<small>{'; '.join(told)}</small>",
         call_table(calls, own, f"Calls of run {number + 1}", arguments=arguments),
+        note(f"step by step: trajtab show LAKE {shlex.quote(run['run_id'])}"),
         name=f"run-{number}",
     )
 
