@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pipeline.metrics.metric import Metric
     from pipeline.tables.groups import Group
 
-POINTS = 200
+POINTS = 120
 TAIL = 0.99
 MOST_GROUPS = 6
 """More groups than these are not told apart in one chart: the largest are shown."""

@@ -1,7 +1,7 @@
 -- Running shares: which share of the values is at most so large.
 --
--- Every point is exact; so many are kept that between two of them lies at most 1/$points of the
--- values.
+-- Every point is exact. The first and the last of each 1/$points of the values are kept, so that
+-- between two of them lie fewer than that, and no jump is drawn in the wrong place.
 --
 -- Grain       one row per group and kept value, in order; group 0 is all runs together
 -- Needs       counted: group_id (from 1; 0: in none of the groups shown), value, n
@@ -22,7 +22,7 @@ added AS (
         value,
         sum(n) OVER (PARTITION BY group_id ORDER BY value) AS upto,
         sum(n) OVER (PARTITION BY group_id) AS total,
-        row_number() OVER (PARTITION BY group_id ORDER BY value) = 1 AS least
+        upto * $points::BIGINT // total AS part
     FROM parts
 )
 
@@ -33,8 +33,6 @@ SELECT
     total::BIGINT AS n_values
 FROM added
 QUALIFY
-    least
-    OR row_number() OVER (
-        PARTITION BY group_id, upto * $points::BIGINT // total ORDER BY value DESC
-    ) = 1
+    row_number() OVER (PARTITION BY group_id, part ORDER BY value) = 1
+    OR row_number() OVER (PARTITION BY group_id, part ORDER BY value DESC) = 1
 ORDER BY group_id, value
