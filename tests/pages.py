@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-VOID = {"meta", "wbr", "circle", "line", "path"}
+VOID = {"br", "meta", "wbr", "circle", "line", "path"}
 
 
 class Page(HTMLParser):
