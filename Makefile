@@ -9,10 +9,10 @@ READY := $(VENV)/.ready
 LOGS ?= data_samples
 OUT ?= report.html
 
-.PHONY: help install report test doctest check lint types wheel docs pages bench build lock soak fuzz clean
+.PHONY: help install report test doctest check lint types wheel docs pages screenshots bench build lock soak fuzz clean
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -m venv $(VENV)
@@ -48,6 +48,9 @@ docs: $(READY) ## run the commands of README and docs
 
 pages: $(READY) ## write the documentation pages that are made from code
 	$(BIN)/python docs/generate.py
+
+screenshots: $(READY) ## pictures of the pages, in build/screenshots/; needs chromium
+	$(BIN)/python tests/screenshots.py build/screenshots
 
 bench: $(READY) ## measure; prints ratios, machine and versions
 	$(BIN)/python -m tests.bench

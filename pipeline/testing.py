@@ -17,7 +17,6 @@ import polars as pl
 
 from pipeline.cli.diff import head, lines
 from pipeline.cli.table import render
-from pipeline.cli.text import cell, one_line
 from pipeline.errors import InputError
 from pipeline.lake import Lake
 from pipeline.report.diff import diffs
@@ -27,6 +26,7 @@ from pipeline.tables.gate import gate as judge
 from pipeline.tables.groups import quoted
 from pipeline.tables.pairing import paired
 from pipeline.tables.tasks import named_tasks, task_name
+from pipeline.text import cell, one_line
 
 if TYPE_CHECKING:
     import os

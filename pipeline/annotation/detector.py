@@ -13,7 +13,9 @@ from pipeline.metrics.ratio import ratio
 from pipeline.scoring import keys, references
 from pipeline.scoring.batch import only_actors, step_columns
 from pipeline.scoring.calls import laid_out
+from pipeline.scoring.equals import Equal
 from pipeline.scoring.repeats import repeats
+from pipeline.scoring.segments import Segments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -94,14 +96,16 @@ class _Part(NamedTuple):
     steps: pl.DataFrame
     """run_key and step_index of every step."""
     calls: pl.DataFrame
-    """The calls, laid out as scoring does, with their run_key."""
+    """run_key and step_index of every call."""
+    equal: Equal
+    """The calls, laid out as scoring does, and which of them are equal."""
     policy: Policy
 
     def flags(self, setting: Setting) -> pl.DataFrame:
         """Return run_key, step_index and `flagged` of each step."""
         back = msgspec.structs.replace(self.policy.backtracking, **setting._asdict())
-        found = repeats(self.calls, back).marks["is_backtrack"].alias("flagged")
-        calls = self.calls.select(*_STEP).with_columns(found)
+        found = repeats(self.equal, back).marks["is_backtrack"].alias("flagged")
+        calls = self.calls.with_columns(found)
         return self.steps.join(calls, on=_STEP, how="left").with_columns(
             pl.col("flagged").fill_null(value=False)
         )
@@ -127,9 +131,9 @@ def _of_batch(lake: Lake, batch: Folder, run_keys: pl.Series, policy: Policy) ->
     hidden = (pl.col("kind") == "tool_call") & pl.col("call_key").is_null()
     steps = keyed.steps.filter(~hidden.any().over("run_key"))
     lengths = steps.group_by("run_key", maintain_order=True).len()
-    calls = laid_out(steps, lengths["len"], policy.errors)
-    owner = lengths["run_key"].gather(calls["run"])
-    return _Part(steps.select(*_STEP), calls.with_columns(owner), policy)
+    calls = laid_out(steps, Segments(lengths["len"]), policy.errors).frame
+    named = calls.select(lengths["run_key"].gather(calls["run"]), "step_index")
+    return _Part(steps.select(*_STEP), named, Equal.of(calls, "call_key"), policy)
 
 
 def _counts(joined: pl.DataFrame) -> pl.DataFrame:

@@ -14,10 +14,11 @@ from pipeline.cli.files import write_results
 from pipeline.cli.options import Outputs, lake_argument, output_options, policy_option
 from pipeline.cli.output import emit, say
 from pipeline.cli.table import render
-from pipeline.cli.text import one_line, short
 from pipeline.current import policy_of
 from pipeline.lake import Lake
+from pipeline.report.call_rows import SIGNS
 from pipeline.report.diff import Diff, as_result, diffs
+from pipeline.text import one_line, short
 from pipeline.timeline import CUT
 
 if TYPE_CHECKING:
@@ -26,18 +27,6 @@ if TYPE_CHECKING:
 
     from pipeline.report.call_rows import Row
     from pipeline.report.explain import Explanation
-
-SIGNS = {
-    "equal": ("=", "equal"),
-    "args_differ": ("~", "arguments differ"),
-    "not_captured": ("?", "arguments not captured"),
-    "moved": (">", "moved"),
-    "uncounted": ("!", "equal, not counted here"),
-    "missing": ("-", "missing"),
-    "optional": ("o", "optional, left out"),
-    "extra": ("+", "extra"),
-}
-"""How each marker is drawn, and what it is called."""
 
 INDENT = "    "
 WIDTH = 120

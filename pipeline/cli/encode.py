@@ -10,7 +10,7 @@ import polars as pl
 
 from pipeline.cli.junit import to_xml
 from pipeline.cli.page import to_html
-from pipeline.cli.text import cell, visible
+from pipeline.text import cell, visible
 
 if TYPE_CHECKING:
     from pipeline.tables.result import Result

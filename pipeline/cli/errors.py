@@ -13,8 +13,8 @@ import click
 from click.core import ParameterSource
 
 from pipeline.cli.session import NAME, Session
-from pipeline.cli.text import one_line
 from pipeline.errors import TrajtabError
+from pipeline.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,19 +1,26 @@
-"""Files that a command writes beside what it prints."""
+"""What a command says on stderr, and the files it writes beside what it prints."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import click
+
 from pipeline.cli.encode import encode
 from pipeline.cli.options import CUT_TO_FIT, format_of
-from pipeline.cli.output import say
 from pipeline.errors import InputError
+from pipeline.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
     from pipeline.tables.result import Result
+
+
+def say(text: str) -> None:
+    """Say one line on stderr."""
+    click.echo(one_line(text), err=True)
 
 
 def write_results(files: Iterable[Path], result: Result, cut: Result | None = None) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from pipeline.cli.encode import encode, marked
-from pipeline.cli.text import visible
 from pipeline.errors import InputError
+from pipeline.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

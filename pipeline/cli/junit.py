@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 import polars as pl
 
-from pipeline.cli.text import cell, visible
+from pipeline.text import cell, visible
 
 if TYPE_CHECKING:
     from pipeline.tables.result import Result

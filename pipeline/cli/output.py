@@ -8,27 +8,22 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
+import polars as pl
 
 from pipeline.cli.encode import encode
-from pipeline.cli.options import CUT_TO_FIT, Outputs, format_of
+from pipeline.cli.files import say, write_results
+from pipeline.cli.options import CUT_TO_FIT, Outputs
 from pipeline.cli.table import render
-from pipeline.cli.text import one_line
 from pipeline.errors import InputError
+from pipeline.metrics.registry import metrics
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    import polars as pl
-
     from pipeline.tables.result import Result
+
+__all__ = ["emit", "say"]
 
 NOTES_INSIDE = "json"
 """The format that holds the notes itself."""
-
-
-def say(text: str) -> None:
-    """Say one line on stderr."""
-    click.echo(one_line(text), err=True)
 
 
 def emit(result: Result, outputs: Outputs, *, cut: Result | None = None) -> None:
@@ -43,9 +38,7 @@ def emit(result: Result, outputs: Outputs, *, cut: Result | None = None) -> None
         InputError: a file cannot be written, or stdout is a terminal and the format binary.
     """
     brief = result if cut is None else cut
-    for file in outputs.files:
-        form = format_of(file)
-        _write(file, encode(brief if form in CUT_TO_FIT else result, form))
+    write_results(outputs.files, result, brief)
     chosen = brief if outputs.format in CUT_TO_FIT else result
     if outputs.format != NOTES_INSIDE:
         for note in chosen.notes:
@@ -67,12 +60,28 @@ def _print_table(result: Result) -> None:
 def _print_rows(rows: pl.DataFrame) -> None:
     terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if terminal else None
-    table = render(rows, width, styled=terminal and _may_style())
+    table = render(directed(rows), width, styled=terminal and _may_style())
     if table.left_out:
         say(
             f"note: {', '.join(table.left_out)} did not fit: a wider terminal or --format csv shows all"
         )
     click.echo(table.text)
+
+
+def directed(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add, to a table of metrics, which way each is better; null where it is neither or not told."""
+    if (
+        "metric" not in rows.columns
+        or "better" in rows.columns
+        or rows["metric"].dtype != pl.String
+    ):
+        return rows
+    known = {
+        name: metric.better for name, metric in metrics().items() if metric.better != "neither"
+    }
+    return rows.with_columns(
+        pl.col("metric").replace_strict(known, default=None, return_dtype=pl.String).alias("better")
+    )
 
 
 def _print_bytes(data: bytes, form: str) -> None:
@@ -83,11 +92,3 @@ def _print_bytes(data: bytes, form: str) -> None:
 
 def _may_style() -> bool:
     return "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-
-
-def _write(file: Path, data: bytes) -> None:
-    try:
-        file.write_bytes(data)
-    except OSError as error:
-        raise InputError(f"{file}: cannot write: {error.strerror}") from error
-    say(f"wrote {file}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from pipeline.cli.text import cell, visible
+from pipeline.text import cell, visible
 
 if TYPE_CHECKING:
     import polars as pl

@@ -24,7 +24,8 @@ from pipeline.cli.progress import progress
 from pipeline.errors import InputError
 from pipeline.lake import Lake
 from pipeline.landing.land import LandReport, land
-from pipeline.report.html import report
+from pipeline.report import drawing
+from pipeline.report.html import made
 from pipeline.scoring import score
 from pipeline.store.address import is_url
 from pipeline.tables.aggregate import aggregate
@@ -64,6 +65,15 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
     metavar="FORMAT|auto",
     help="The format of all logs; `trajtab formats` lists them.",
 )
+@click.option(
+    "--baseline", metavar="FILTER", help="With --candidate: compare two arms, SQL over run columns."
+)
+@click.option("--candidate", metavar="FILTER", help="The candidate's runs, likewise.")
+@click.option(
+    "--show-args",
+    is_flag=True,
+    help="Show arguments and outputs of calls too; secrets are masked.",
+)
 @policy_option
 @output_options
 def command(
@@ -72,14 +82,20 @@ def command(
     by: tuple[str, ...],
     lake: Place | None,
     format_name: str,
+    baseline: str | None,
+    candidate: str | None,
+    show_args: bool,
     policy: str | None,
     outputs: Outputs,
 ) -> None:
     """Write a report of a lake or of logs.
 
     Logs land first, into a lake of their own; what has no scores yet is scored. The tables of
-    the report go to stdout, the page to report.html or wherever -o says.
+    the report go to stdout, the page to report.html or wherever -o says. Its charts need the extra
+    `report`; without it there are tables in their place.
     """
+    if (baseline is None) != (candidate is None):
+        raise click.UsageError("--baseline and --candidate go together")
     home = lake_of(sources)
     if home is None:
         home = lake or place_of(sources)
@@ -87,12 +103,26 @@ def command(
     elif lake is not None:
         raise click.UsageError(f"{home} is a lake already: leave out --lake")
     _score(home, policy)
-    page = report(home, by=by, policy=policy).encode()
+    with progress("report"):
+        found = made(
+            home,
+            by=by,
+            policy=policy,
+            baseline=baseline,
+            candidate=candidate,
+            show_args=show_args,
+        )
     pages = [file for file in outputs.files if format_of(file) == "html"]
     others = [file for file in outputs.files if file not in pages]
-    _tables(home, by, policy, outputs.format, others)
+    means, spread = found.means, found.spread
+    if by:
+        means = aggregate(home, by=by, policy=policy)
+        spread = percentiles(home, by=by, policy=policy)
+    _tables(means, spread, outputs.format, others)
     for file in pages if outputs.files else [PAGE]:
-        write(file, page)
+        write(file, found.page.encode())
+    if not drawing.available():
+        say(drawing.HINT)
 
 
 def lake_of(sources: Sequence[str]) -> Place | None:
@@ -139,12 +169,8 @@ def _score(lake: Place, policy: str | None) -> None:
     say(f"the lake holds {runs:,} runs, {calls:,} calls, {errors:,} errors")
 
 
-def _tables(
-    lake: Place, by: Sequence[str], policy: str | None, form: str, files: Sequence[Path]
-) -> None:
+def _tables(means: Result, spread: Result, form: str, files: Sequence[Path]) -> None:
     """Print the means and the percentiles: two tables for reading, one for programs."""
-    means = aggregate(lake, by=by, policy=policy)
-    spread = percentiles(lake, by=by, policy=policy)
     joined = _joined(means, spread)
     if form != "table":
         emit(joined, Outputs(form, tuple(files)))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 from functools import partial
 from typing import TYPE_CHECKING
 
 import click
+import polars as pl
 
 from pipeline.cli.command import command as declare
+from pipeline.cli.files import write_results
 from pipeline.cli.options import (
     Outputs,
+    format_of,
     lake_argument,
     names,
     output_options,
@@ -17,12 +21,16 @@ from pipeline.cli.options import (
     where_option,
 )
 from pipeline.cli.output import emit
+from pipeline.current import policy_of
+from pipeline.lake import Lake
 from pipeline.metrics.registry import headline
 from pipeline.tables.scores import scores
 from pipeline.tables.session import opened
 
 if TYPE_CHECKING:
     from os import PathLike
+
+    from pipeline.tables.result import Result
 
 READABLE_ROWS = 20
 KEYS = ("run_id", "task_id", "trial", "agent_version", "status")
@@ -53,16 +61,46 @@ def command(
 
     json, jsonl, csv and parquet hold every column and every run. To read (table, md, html), there
     are the key columns, the headline metrics and 20 runs unless --columns and --limit say else.
+    `trajtab show` shows one of them step by step; a note, in html a column, has the command.
     """
+    rules = policy_of(Lake.open(lake), policy)
     ask = partial(scores, lake, where=where, sort=sort, policy=policy)
     cut = None
     if outputs.any_cut:
         most = READABLE_ROWS if limit is None else limit
-        cut = ask(limit=most, columns=columns or (*KEYS, *headline()))
+        cut = ask(limit=most, columns=columns or (*KEYS, *headline(rules)))
         if limit is None and cut.rows.height == most:
             cut.notes.append(f"the first {most} of {_count(lake, policy, where):,} runs")
+        ids = cut.rows["run_id"].to_list() if "run_id" in cut.rows.columns else []
+        commands = [show_command(lake, run_id, policy) for run_id in ids]
+        outputs = _pages(outputs, cut, commands)
+        if commands:
+            cut.notes.append(f"one run, step by step: {commands[0]}")
     full = ask(limit=limit, columns=columns) if outputs.any_full or cut is None else cut
     emit(full, outputs, cut=cut)
+
+
+def show_command(lake: PathLike[str], run_id: str, policy: str | None) -> str:
+    """Return the command that shows one run, ready to be typed.
+
+    >>> from pathlib import Path
+    >>> show_command(Path("my lake"), "run-1", None)
+    "trajtab show 'my lake' run-1"
+    """
+    named = [] if policy is None else ["--policy", policy]
+    # An id that begins with a dash is no option.
+    apart = ["--"] if run_id.startswith("-") or str(lake).startswith("-") else []
+    return shlex.join(["trajtab", "show", *named, *apart, str(lake), run_id])
+
+
+def _pages(outputs: Outputs, cut: Result, commands: list[str]) -> Outputs:
+    """Write the pages asked for, with the command of each run, and return what is left to write."""
+    pages = [file for file in outputs.files if format_of(file) == "html"]
+    rows = (
+        cut.rows.with_columns(show=pl.Series(commands, dtype=pl.String)) if commands else cut.rows
+    )
+    write_results(pages, cut._replace(rows=rows))
+    return outputs._replace(files=tuple(file for file in outputs.files if file not in pages))
 
 
 def _count(lake: PathLike[str], policy: str | None, where: str | None) -> int:

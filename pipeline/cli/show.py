@@ -10,12 +10,13 @@ import click
 import polars as pl
 
 from pipeline.cli.command import command as declare
-from pipeline.cli.files import write_results
-from pipeline.cli.options import Outputs, lake_argument, output_options, policy_option
+from pipeline.cli.files import write, write_results
+from pipeline.cli.options import Outputs, format_of, lake_argument, output_options, policy_option
 from pipeline.cli.output import emit, say
 from pipeline.cli.table import render
-from pipeline.cli.text import NULL, cell, one_line
 from pipeline.redact import redact
+from pipeline.report.run_page import run_page
+from pipeline.text import NULL, cell, one_line
 from pipeline.timeline import CUT, Timeline, as_result, cut, name, timelines
 
 if TYPE_CHECKING:
@@ -29,7 +30,12 @@ INDENT = "  "
 TITLE = 10
 
 
-@declare("show", example="trajtab show lake s0-0000012")
+_EXAMPLE = """\
+trajtab show lake s0-0000012
+trajtab show lake s0-0000012 -o run.html"""
+
+
+@declare("show", example=_EXAMPLE)
 @lake_argument
 @click.argument("run_id")
 @policy_option
@@ -39,8 +45,13 @@ def command(lake: PathLike[str], run_id: str, policy: str | None, outputs: Outpu
 
     RUN_ID is a run's id, or its source's own. Runs of several agents that share the id are all
     shown. Secrets are masked; texts are cut in a table, whole in json, jsonl, csv and parquet.
+    `-o run.html` is a page with the calls beside the expected ones and every step.
     """
     found = timelines(lake, run_id, policy=policy)
+    for file in outputs.files:
+        if format_of(file) == "html":
+            write(file, run_page(lake, found, policy=policy).encode())
+    outputs = outputs._replace(files=tuple(f for f in outputs.files if format_of(f) != "html"))
     result, brief = as_result(found), as_result(found, CUT)
     if outputs.format != "table":
         emit(result, outputs, cut=brief)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from io import StringIO
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich import box
 from rich.cells import cell_len
@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.cli.text import NULL, cell, visible
+from pipeline.text import NULL, cell, judged, signed, visible
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,6 +24,10 @@ LEAST = (
     "n_total", "replaced", "duplicates",
 )  # fmt: skip
 """Numbers that go first when not all fit; after them the rightmost."""
+
+CHANGES = ("delta", "relative_delta", "delta_std", "drop")
+"""Columns whose numbers say which way something went."""
+JUDGED = ("verdict", "flip")
 
 
 @dataclass
@@ -65,8 +69,15 @@ def render(rows: pl.DataFrame, width: int | None = None, *, styled: bool = False
 def shown(column: pl.Series) -> Shown:
     """Turn a column into text."""
     name = visible(column.name)
-    cells = [cell(value) for value in column.to_list()]
+    cells = [_cell(column.name, value) for value in column.to_list()]
     return Shown(name, cells, column.dtype.is_numeric(), name)
+
+
+def _cell(name: str, value: Any) -> str:
+    """Return a value as text: a change with its sign, a verdict with a mark of its own."""
+    if name in CHANGES and isinstance(value, float):
+        return signed(value)
+    return judged(value) if name in JUDGED and isinstance(value, str) else cell(value)
 
 
 def fitting(columns: list[Shown], width: int) -> list[Shown]:

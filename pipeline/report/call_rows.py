@@ -45,6 +45,18 @@ CALL: Types = {
 }
 """What is said of each call, or of two that face each other."""
 
+SIGNS = {
+    "equal": ("=", "equal"),
+    "args_differ": ("~", "arguments differ"),
+    "not_captured": ("?", "arguments not captured"),
+    "moved": (">", "moved"),
+    "uncounted": ("!", "equal, not counted here"),
+    "missing": ("-", "missing"),
+    "optional": ("o", "optional, left out"),
+    "extra": ("+", "extra"),
+}
+"""How each marker is drawn, and what it is called."""
+
 ONLY_NAMES = "tool name, all the metric looks at"
 
 CREDITED: Types = {**CALL, "credit": pl.Float64}

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from pipeline.cli.text import short
 from pipeline.metrics.metric import NAMES, Metric
 from pipeline.metrics.registry import get, metrics
 from pipeline.metrics.turns import TURNS
 from pipeline.scoring.compare import FAMILIES
+from pipeline.text import short
 
 if TYPE_CHECKING:
     from pipeline.policy import Policy

@@ -23,9 +23,11 @@ class Found(NamedTuple):
 
     overview: dict[str, Any]
     tools: pl.DataFrame
+    confused: pl.DataFrame
     worst: pl.DataFrame
     statuses: pl.DataFrame
     rejects: pl.DataFrame
+    oracles: pl.DataFrame
 
 
 def find(lake: Lake, policy: Policy) -> Found:
@@ -34,9 +36,11 @@ def find(lake: Lake, policy: Policy) -> Found:
         return Found(
             _asked(con, "overview").row(0, named=True),
             _asked(con, "tools"),
+            _asked(con, "confused", actors=policy.match.actors or None),
             _asked(con, "worst", most=MOST_RUNS),
             _asked(con, "statuses"),
             _asked(con, "rejects"),
+            _asked(con, "oracles"),
         )
 
 

@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from pipeline.landing.model import REASONS
-from pipeline.report.markup import Column, columns, facts, section, table, text
+from pipeline.report.markup import Column, columns, facts, note, section, table, text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pipeline.current import Current
     from pipeline.lake import Lake
     from pipeline.metrics.metric import Metric
     from pipeline.report.found import Found
+    from pipeline.tables.result import Result
+
+MOST = 50
 
 STATUSES = {
     "scored": "scored against a reference",
@@ -24,11 +27,21 @@ STATUSES = {
     "error": "the run failed for infrastructure reasons: path metrics only",
 }
 
+ORACLES = {
+    "task": "the task says how many steps it needs",
+    "reference": "counted from a complete reference",
+    "estimate": "estimated from the run's own tools: length_efficiency is a rough figure",
+}
+"""By whose word the fewest steps are known."""
+
+
+NULLS = "null values: "
+
 
 def quality(
-    lake: Lake, state: Current, found: Found, totals: pl.DataFrame, known: Mapping[str, Metric]
+    lake: Lake, state: Current, found: Found, totals: Result, known: Mapping[str, Metric]
 ) -> str:
-    """Return the section: what did not land, is not scored, or has no value."""
+    """Return the section: what did not land, is not scored, has no value, or is estimated."""
     batches = lake.batches()
     pairs = [
         ("batches", len(batches)),
@@ -37,34 +50,65 @@ def quality(
         ("runs a later landing replaced", len(state.superseded)),
         ("runs left out as landed before", sum(b.manifest["duplicates"] for b in batches)),
         ("records rejected", int(found.rejects["n_records"].sum())),
+        ("calls without their arguments", int(found.tools["n_not_captured"].sum())),
+        ("runs with an estimated oracle", _estimated(found.oracles)),
     ]
-    return section(
-        "Data quality",
+    boxed = [
         facts(pairs),
-        _rejected(found.rejects),
-        _statuses(found.statuses),
+        _explained("Rejected records", found.rejects, "reason", REASONS),
+        _explained("Score statuses", found.statuses, "status", STATUSES),
         _nulls(totals, known),
-    )
+        _uncaptured(found.tools),
+        _explained("Fewest steps: by whose word", found.oracles, "source", ORACLES),
+    ]
+    return section("Data quality", f'<div class="box">\n{"".join(boxed)}</div>\n', name="quality")
 
 
-def _rejected(rejects: pl.DataFrame) -> str:
-    if rejects.is_empty():
+def _explained(title: str, rows: pl.DataFrame, key: str, meanings: Mapping[str, str]) -> str:
+    if rows.is_empty():
         return ""
-    meaning = Column("why", [text(REASONS.get(reason)) for reason in rejects["reason"]])
-    return table([*columns(rejects), meaning], "Rejected records")
+    why = Column("why", [text(meanings.get(value)) for value in rows[key]])
+    return f"<h3>{title}</h3>\n{table([*columns(rows), why], title)}"
 
 
-def _statuses(statuses: pl.DataFrame) -> str:
-    if statuses.is_empty():
-        return ""
-    meaning = Column("why", [text(STATUSES.get(status)) for status in statuses["status"]])
-    return table([*columns(statuses), meaning], "Score statuses")
-
-
-def _nulls(totals: pl.DataFrame, known: Mapping[str, Metric]) -> str:
-    """Return which metrics miss values, and when they do."""
-    missing = totals.filter((pl.col("n_null") > 0) | (pl.col("n_error") > 0))
+def _nulls(totals: Result, known: Mapping[str, Metric]) -> str:
+    """Return which metrics miss values, how often for which reason, and when they do by rule."""
+    missing = totals.rows.filter((pl.col("n_null") > 0) | (pl.col("n_error") > 0))
     if missing.is_empty():
         return ""
-    why = Column("null", [text(known[name].null) for name in missing["metric"]])
-    return table([*columns(missing, ["metric", "n_null", "n_error"]), why], "Missing values")
+    reasons = null_reasons(totals.notes)
+    parts = [
+        *columns(missing, ["metric", "n_null", "n_error"]),
+        Column(
+            "why null",
+            [
+                f"{text(reasons.get(name, ''), 300)}<small>{text(known[name].null)}</small>"
+                for name in missing["metric"]
+            ],
+        ),
+    ]
+    return f"<h3>Missing values</h3>\n{table(parts, 'Missing values')}"
+
+
+def null_reasons(notes: Sequence[str]) -> dict[str, str]:
+    """Return why values are null, by metric, as the notes of an aggregate tell it.
+
+    >>> null_reasons(["policy: x", "null values: f1: no reference 2; error_rate: no calls 1"])
+    {'f1': 'no reference 2', 'error_rate': 'no calls 1'}
+    """
+    told = next((said.removeprefix(NULLS) for said in notes if said.startswith(NULLS)), "")
+    return dict(part.split(": ", 1) for part in told.split("; ") if part)
+
+
+def _uncaptured(tools: pl.DataFrame) -> str:
+    named = tools.filter(pl.col("n_not_captured") > 0)
+    rows = named.select("tool_name", "n_not_captured", "n_calls")
+    if rows.is_empty():
+        return ""
+    more = [note(f"the first {MOST} of {rows.height:,} tools")] if rows.height > MOST else []
+    body = table(columns(rows.head(MOST)), "Arguments not captured")
+    return f"<h3>Arguments not captured</h3>\n{body}{''.join(more)}"
+
+
+def _estimated(oracles: pl.DataFrame) -> int:
+    return int(oracles.filter(pl.col("source") == "estimate")["n_runs"].sum())

@@ -4,6 +4,7 @@
 -- Needs       the views of the workbench
 -- Parameters  $most
 SELECT
+    run_key,
     run_id,
     agent,
     agent_version,

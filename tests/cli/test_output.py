@@ -23,8 +23,8 @@ import pytest
 from pipeline.cli import metrics as metrics_command
 from pipeline.cli.encode import encode
 from pipeline.cli.table import render
-from pipeline.cli.text import NULL, short
 from pipeline.tables.result import Result
+from pipeline.text import NULL, short
 
 NASTY = "</script>|[red]\x1b[31m\u202e`*x*`"
 ROWS = pl.DataFrame(
@@ -219,6 +219,31 @@ class TestTable:
     def test_wide_characters_count_twice(self):
         rows = pl.DataFrame({"name": ["東京", "ab"], "n": [1, 2]})
         assert render(rows).text.splitlines()[2:] == ["東京  1", "ab    2"]
+
+    def test_changes_have_a_sign_and_verdicts_a_mark(self):
+        rows = pl.DataFrame(
+            {"delta": [0.25, -0.5, None], "verdict": ["better", "worse", "not judgeable"]}
+        )
+        assert render(rows).text.splitlines()[2:] == [
+            "+0.25  ✓ better",
+            " -0.5  ✗ worse",
+            f"    {NULL}  ? not judgeable",
+        ]
+
+    def test_metrics_say_which_way_is_better_to_people_only(self, monkeypatch, run):
+        found = Result(
+            "demo", pl.DataFrame({"metric": ["f1", "n_steps", "own"], "mean": [1, 2, 3]}), []
+        )
+        monkeypatch.setattr(metrics_command, "listed", lambda: found)
+        lines = run("metrics").stdout.splitlines()
+        assert [line.split()[-1] for line in lines if line[:1].isalpha()] == [
+            "better", "higher", "lower", NULL,
+        ]  # fmt: skip
+        assert run("metrics", "--format", "csv").stdout.splitlines()[0] == "metric,mean"
+        assert list(json.loads(run("metrics", "--format", "json").stdout)["rows"][0]) == [
+            "metric",
+            "mean",
+        ]
 
     def test_no_rows_and_no_columns_are_no_error(self):
         assert render(ROWS.clear()).text.startswith("id  mean")

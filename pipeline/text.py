@@ -11,6 +11,12 @@ NULL = "–"
 DIGITS = 4
 LARGE = 1000
 
+VERDICTS = {
+    "better": "✓", "pass": "✓", "worse": "✗", "fail": "✗", "same": "=", "changed": "~",
+    "inconclusive": "?", "not judgeable": "?",
+}  # fmt: skip
+"""The signs of verdicts."""
+
 # Control characters, line separators, direction overrides, and halves of surrogate pairs.
 _ACTIVE = re.compile(
     "[\\x00-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ufeff\\ud800-\\udfff]"
@@ -50,6 +56,26 @@ def short(number: float) -> str:
         if not float(text).is_integer() or float(text) == number:
             break
     return text
+
+
+def signed(number: float) -> str:
+    """Print a change with its sign.
+
+    >>> [signed(x) for x in (0.05, -2.0, 0.0)]
+    ['+0.05', '-2', '0']
+    """
+    text = short(number)
+    return f"+{text}" if number > 0 and text != NULL else text
+
+
+def judged(verdict: str) -> str:
+    """Put a sign before a verdict, so that it is found without reading, and without colour.
+
+    >>> [judged(word) for word in ("better", "fail", "inconclusive", "other")]
+    ['✓ better', '✗ fail', '? inconclusive', 'other']
+    """
+    sign = VERDICTS.get(verdict)
+    return f"{sign} {verdict}" if sign else verdict
 
 
 def cell(value: Any) -> str:

@@ -1,0 +1,74 @@
+"""Charts as they stand in the page: marks, the page's colours, and words that stay words."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from pipeline.report.change_charts import changes, counted, over_time
+from pipeline.report.charts import Axis, Part, curves, histogram, lanes, running
+
+NAUGHTY = "</svg><script>alert(1)</script> $title"
+AXIS = Axis(0.0, 1.0, [0.0, 0.5, 1.0], NAUGHTY)
+PART = Part(
+    NAUGHTY,
+    [{"low": 0.0, "high": 0.5, "n": 3}, {"low": 0.5, "high": 1.0, "n": 1}],
+    [{"value": 0.0, "share": 0.0}, {"value": 0.25, "share": 0.75}, {"value": 1.0, "share": 1.0}],
+    {"p25": 0.1, "p50": 0.25, "p75": 0.25, "p95": 1.0},
+)
+OTHER = PART._replace(name=NAUGHTY + " of all the groups that there are", marks={})
+DAYS = [
+    {"bucket": "2026-03-01", "mean": 0.5, "low": None, "high": None, "move": None},
+    {"bucket": "2026-03-02", "mean": 0.7, "low": 0.6, "high": 0.8, "move": "up"},
+]
+CHANGES = [{"metric": NAUGHTY, "delta": 0.1, "low": 0.0, "high": 0.2, "verdict": "better"}]
+
+
+@pytest.fixture(
+    scope="module",
+    params=["histogram", "running", "lanes", "curves", "over_time", "changes", "counted"],
+)
+def svg(request):
+    make = {
+        "histogram": lambda: histogram(PART, AXIS),
+        "running": lambda: running(PART, AXIS),
+        "lanes": lambda: lanes([PART, OTHER], AXIS),
+        "curves": lambda: curves([PART, PART, OTHER], AXIS),
+        "over_time": lambda: over_time(DAYS, NAUGHTY, fraction=True),
+        "changes": lambda: changes(CHANGES),
+        "counted": lambda: counted(PART.bars, NAUGHTY, NAUGHTY),
+    }
+    return make[request.param]()
+
+
+def test_only_marks_and_text_in_the_pages_own_colours(svg):
+    root = ET.fromstring(svg)  # noqa: S314 - our own output
+    assert {element.tag for element in root.iter()} <= {"svg", "g", "path", "line", "rect", "text"}
+    assert not [e for e in root.iter() if "id" in e.attrib or "xmlns" in str(e.attrib)]
+    colours = {e.get(name) for e in root.iter() for name in ("fill", "stroke")} - {None, "none"}
+    assert all(re.fullmatch(r"currentColor|transparent|var\(--\w+\)", c) for c in colours)
+    assert "url(" not in svg
+    assert "NaN" not in svg
+
+
+def test_words_of_a_log_stay_words(svg):
+    assert "<script" not in svg
+    texts = [element.text for element in ET.fromstring(svg).iter("text")]  # noqa: S314 - same
+    assert any(text and text.startswith("</svg><script>") for text in texts)
+
+
+def test_bars_are_as_tall_as_their_counts():
+    bars = re.findall(r'd="M[\d.]+,([\d.]+)h([\d.]+)v([\d.]+)', histogram(PART, AXIS))
+    heights = sorted(float(height) for _, _, height in bars)
+    assert heights[1] == pytest.approx(3 * heights[0], abs=0.3)
+
+
+def test_percentiles_are_named_on_the_curve():
+    texts = [e.text for e in ET.fromstring(running(PART, AXIS)).iter("text")]  # noqa: S314 - same
+    assert {"p25 0.1", "p50 0.25", "p75 0.25", "p95 1"} <= set(texts)
+
+
+def test_the_same_figures_the_same_picture():
+    assert lanes([PART, OTHER], AXIS) == lanes([PART, OTHER], AXIS)
