@@ -60,7 +60,11 @@ class ResponseLog:
         os.close(self._file)
 
     def append(self, custom_id: str, status: int, request_id: str | None, body: Any) -> None:
-        """Write one response and make sure it is on the disk."""
+        """Write one response and make sure it is on the disk.
+
+        Raises:
+            InputError: it cannot be written, as on a full disk.
+        """
         told = {
             "id": f"run-{custom_id}",
             "custom_id": custom_id,
@@ -68,12 +72,13 @@ class ResponseLog:
             "error": None,
         }
         line = json.dumps(told, ensure_ascii=True).encode() + b"\n"
-        written = os.write(self._file, line)
-        while written < len(
-            line
-        ):  # a full disk raises here, and the rest is damaged, not an answer
-            written += os.write(self._file, line[written:])
-        os.fsync(self._file)
+        try:
+            written = os.write(self._file, line)
+            while written < len(line):  # what a full disk cuts off here is damaged, and no answer
+                written += os.write(self._file, line[written:])
+            os.fsync(self._file)
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot write: {error.strerror}") from error
 
     def _read(self) -> None:
         last = b"\n"

@@ -7,11 +7,14 @@ import json
 import polars as pl
 import pytest
 from judge.asking import NAME, column, land, openai, prepared, yes
+from lakes import final, scored
+from making import run
 
 import pipeline
 from pipeline.judge.rubric import parse
 from pipeline.opinions import opinions
 from pipeline.opinions.judged import judged_columns
+from pipeline.testing import assert_no_regression
 from pipeline.workbench import query
 from tests.making import write
 
@@ -83,3 +86,19 @@ class TestHumanOpinions:
         land(lake, tmp_path, *map(yes, prepared(lake, tmp_path, where="run_id = 'v1-t2'")))
         rows = pipeline.scores(lake, columns=["run_id", NAME, "human.overall_quality"]).rows.rows()
         assert rows[:3] == [("v1-t1", None, 4.5), ("v1-t2", 1.0, None), ("v1-t3", None, None)]
+
+
+def test_a_regression_that_only_a_judge_sees_is_told_without_a_reference(tmp_path):
+    runs = [
+        run(f"{version}-{task}", final(f"{version} {task}"), task_id=task, agent_version=version)
+        for version in ("v1", "v2")
+        for task in "ab"
+    ]
+    lake = scored(tmp_path, *runs)
+    told = zip(prepared(lake, tmp_path, parse(OWN, "own")), (5, 5, 2, 2), strict=True)
+    land(lake, tmp_path, *(openai(custom, f'{{"score": {score}}}') for custom, score in told))
+    (tmp_path / "gate.toml").write_text('[[gate]]\nmetric = "judge.tone"\nmin = 3\n')
+    arms = {"baseline": "agent_version = 'v1'", "candidate": "agent_version = 'v2'"}
+    with pytest.raises(AssertionError, match=r"fail: judge.tone \(min = 3\)") as failed:
+        assert_no_regression(lake, **arms, gate=tmp_path / "gate.toml")
+    assert "task a: judge.tone 5 to 2" in str(failed.value)

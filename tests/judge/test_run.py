@@ -270,6 +270,16 @@ class TestInput:
             assert row(ask(server, requests, out))["answered_before"] == 1
         assert server.attempts.total() == 1
 
+    def test_a_full_disk_is_told(self, tmp_path, monkeypatch):
+        def full(*_):
+            raise OSError(28, "No space left on device")
+
+        requests, out = batch(tmp_path / "r.jsonl", 2), tmp_path / "out.jsonl"
+        with serving(Server()) as server:
+            monkeypatch.setattr("pipeline.judge.log.os.fsync", full)
+            with pytest.raises(InputError, match=r"out.jsonl: cannot write: No space left"):
+                ask(server, requests, out)
+
     def test_answers_are_kept_as_they_came(self, tmp_path):
         body = answer("half a pair \ud800 and 東京", extra=[1, None])
         requests, out = batch(tmp_path / "r.jsonl", 1), tmp_path / "out.jsonl"
