@@ -153,13 +153,20 @@ def call_key(name: str, key_text: str) -> int:
     return xxh3_64_intdigest(b"%d:%b%b" % (len(encoded), encoded, key_text.encode()))
 
 
+def canonical_call(name: str, raw: Raw, *, expected: bool = False) -> Call:
+    """Return a call as stored: an actual one, or an expected one."""
+    args = expected_arguments(raw) if expected else arguments(raw)
+    key = None if args.key_text is None else call_key(name, args.key_text)
+    return Call(args.text, args.status, key, name_key(name))
+
+
 class Keyer:
     """Canonical calls, each distinct (tool, raw arguments) worked out once while memory allows."""
 
     def __init__(
         self, *, expected: bool = False, limit: int = 1 << 17, longest: int = 4096
     ) -> None:
-        self._canonical = expected_arguments if expected else arguments
+        self._expected = expected
         self._known: dict[tuple[str, bytes | None], Call] = {}
         self._limit = limit
         self._longest = longest
@@ -169,14 +176,9 @@ class Keyer:
         data = None if isinstance(raw, msgspec.UnsetType) else bytes(raw)
         known = self._known.get((name, data))
         if known is None:
-            known = self._make(name, raw)
+            known = canonical_call(name, raw, expected=self._expected)
             if data is None or len(data) <= self._longest:
                 if len(self._known) >= self._limit:
                     self._known.clear()
                 self._known[name, data] = known
         return known
-
-    def _make(self, name: str, raw: Raw) -> Call:
-        args = self._canonical(raw)
-        key = None if args.key_text is None else call_key(name, args.key_text)
-        return Call(args.text, args.status, key, name_key(name))

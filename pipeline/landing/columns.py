@@ -1,22 +1,32 @@
-"""Runs and steps to columns: each attribute of many objects becomes one typed column."""
+"""Runs and steps to columns: each attribute of many objects becomes one typed column.
+
+Two passes. The first takes columns from a thousand decoded runs at a time, before their objects
+leave the processor's cache: whatever no column can hold shows there. The second, once per batch,
+adds what follows from the columns: owners, positions, canonical calls, what counts as an error.
+"""
 
 from __future__ import annotations
 
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
+from msgspec.structs import astuple
 from xxhash import xxh3_64_hexdigest
 
-from pipeline.landing.canonical import Keyer, canonical_json
-from pipeline.landing.times import micros
+from pipeline.landing.canonical import canonical_json
+from pipeline.landing.times import moments
 from pipeline.schema import UTC_MICROS, Runs, Steps, Tasks, Tools
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pipeline.landing.model import Run, Step, Task
+    import msgspec
+
+    from pipeline.landing.calls import Calls
+    from pipeline.landing.model import Task, Told
     from pipeline.landing.references import ReferenceBook
+
+Columns = dict[str, "tuple[Any, ...]"]
 
 
 def text(value: Any) -> str | None:
@@ -24,12 +34,13 @@ def text(value: Any) -> str | None:
     return value if value is None or value.__class__ is str else canonical_json(value)
 
 
-def _labels(value: dict[str, Any] | None) -> str | None:
-    return canonical_json(value) if value else None
-
-
-def _values(items: Sequence[Any], name: str) -> list[Any]:
-    return list(map(attrgetter(name), items))
+def by_field(structs: Sequence[msgspec.Struct]) -> Columns:
+    """Return the fields of structs of one class, each as a column."""
+    if not structs:
+        return {}
+    # A tuple of all fields costs a fraction of looking up each field of each struct by name.
+    columns = zip(*map(astuple, structs), strict=True)
+    return dict(zip(structs[0].__struct_fields__, columns, strict=True))
 
 
 _PLAIN_STEP = (
@@ -37,129 +48,138 @@ _PLAIN_STEP = (
     "is_error", "input_tokens", "output_tokens", "cost_usd", "duration_ms", "reported_backtrack",
 )  # fmt: skip
 _TEXT_STEP = ("output", "error", "content")
-_CALL = ("tool_args", "args_status", "call_key", "name_key")
-_NONE = {type(None)}
-_STRINGS = {str, type(None)}
+_STEP = {name: Steps.polars()[name] for name in _PLAIN_STEP}
+_PLAIN_RUN = (
+    "source_id", "task_id", "trial", "suite", "agent", "agent_version", "model", "prompt_hash",
+    "status", "success", "reward", "completed",
+)  # fmt: skip
+_RUN = {name: Runs.polars()[name] for name in _PLAIN_RUN}
 
 
-def _series(name: str, values: list[Any], dtype: pl.DataType | type[pl.DataType]) -> pl.Series:
-    """Return a typed column; a column without any value costs nothing."""
-    if set(map(type, values)) <= _NONE:
-        return pl.repeat(None, len(values), dtype=dtype, eager=True).alias(name)
+def _plain(name: str, values: Sequence[Any], dtype: pl.DataType) -> pl.Series:
     if isinstance(dtype, pl.Enum):
         return pl.Series(name, values, dtype=pl.String).cast(dtype)
     return pl.Series(name, values, dtype=dtype)
 
 
-def _texts(values: list[Any]) -> list[str | None]:
-    if set(map(type, values)) <= _STRINGS:
-        return values
-    return [text(value) for value in values]
+def _texts(name: str, values: Sequence[Any]) -> pl.Series:
+    """Return a column of text; what is no text is spelled as JSON."""
+    try:
+        return pl.Series(name, values, dtype=pl.String)
+    except TypeError:
+        return pl.Series(name, list(map(text, values)), dtype=pl.String)
 
 
-def _moments(values: list[Any]) -> list[int | None]:
-    if set(map(type, values)) <= _NONE:
-        return values
-    return [None if value is None else micros(value) for value in values]
+def _labels(values: Sequence[dict[str, Any] | None]) -> pl.Series:
+    told = [canonical_json(value) if value else None for value in values] if any(values) else None
+    return pl.Series("labels", told or [None] * len(values), dtype=pl.String)
 
 
-def steps_frame(
-    runs: Sequence[Run], ids: Sequence[str], key: Keyer, *, silence_is_success: bool
-) -> pl.DataFrame:
-    """Return the steps of `runs`, one run after the other.
+def steps_frame(runs: Sequence[Told], calls: Calls) -> pl.DataFrame:
+    """Return the steps of `runs`, one run after the other, as far as they tell by themselves.
 
-    `silence_is_success`: in this format a call that says nothing of an error did not fail.
+    `call` is a tool call's number in `calls`.
     """
-    steps: list[Step] = [step for run in runs for step in run.steps]
-    lengths = pl.Series([len(run.steps) for run in runs], dtype=pl.UInt32)
-    schema = Steps.polars()
-    columns = [_series(name, _values(steps, name), schema[name]) for name in _PLAIN_STEP]
-    columns += [_series(name, _texts(_values(steps, name)), pl.String) for name in _TEXT_STEP]
-    columns.append(_series("started_at", _moments(_values(steps, "started_at")), pl.Int64))
-    labels = [_labels(value) for value in _values(steps, "labels")]
-    columns.append(_series("labels", labels, pl.String))
-    frame = pl.concat([pl.DataFrame(columns), _calls(steps, key)], how="horizontal")
-    return _finished(frame, ids, lengths, silence_is_success=silence_is_success)
-
-
-def _calls(steps: Sequence[Step], key: Keyer) -> pl.DataFrame:
-    """Return the canonical arguments and keys: worked out for the calls, null for other steps."""
-    schema = Steps.polars()
-    rows = [at for at, step in enumerate(steps) if step.kind == "tool_call"]
-    made = [key(step.tool_name or "", step.tool_args) for step in steps if step.kind == "tool_call"]
-    told = zip(*made, strict=True) if made else ([] for _ in _CALL)
-    table = pl.DataFrame(
+    told = by_field([step for run in runs for step in run.steps])
+    if not told:
+        return pl.DataFrame()
+    numbers = calls.numbers(told["kind"], told["tool_name"], told["tool_args"])
+    return pl.DataFrame(
         [
-            _series(name, list(values), schema[name])
-            for name, values in zip(_CALL, told, strict=True)
+            *(_plain(name, told[name], dtype) for name, dtype in _STEP.items()),
+            *(_texts(name, told[name]) for name in _TEXT_STEP),
+            moments("started_at", told["started_at"]),
+            _labels(told["labels"]),
+            pl.Series("call", numbers, dtype=pl.UInt32),
         ]
     )
-    place = pl.DataFrame({"at": pl.Series(rows, dtype=pl.UInt32)}).with_row_index("row")
-    each = pl.DataFrame({"at": pl.int_range(len(steps), dtype=pl.UInt32, eager=True)})
-    index = each.join(place, on="at", how="left", maintain_order="left")["row"]
-    return table.select(pl.all().gather(index))
 
 
-def _finished(
-    frame: pl.DataFrame, ids: Sequence[str], lengths: pl.Series, *, silence_is_success: bool
+class Origin(NamedTuple):
+    """What the rows of some runs share with no record: where they come from."""
+
+    ids: Sequence[str]
+    identities: Sequence[int]
+    lines: Sequence[int]
+    paths: Sequence[str]
+    silences: Sequence[bool]
+    """Does a call of the run that says nothing of an error count as one that worked?"""
+
+
+def runs_frame(
+    runs: Sequence[Told], origin: Origin, labels: dict[str, str], suite: str | None
 ) -> pl.DataFrame:
-    owners = (
-        pl.DataFrame({"run_id": pl.Series(ids, dtype=pl.String), "n": lengths})
-        .select(
-            pl.col("run_id").repeat_by("n").explode(),
-            pl.int_ranges(0, "n", dtype=pl.UInt32).explode().alias("step_index"),
-        )
+    """Return the run columns; `labels` and `suite` are the landing's own."""
+    told = by_field(runs)
+    none = (None,) * len(runs)
+    states = [None if value is None else canonical_json(value) for value in told["final_state"]]
+    started, ended = (moments(name, told[name]) for name in ("started_at", "ended_at"))
+    if suite is not None:
+        told["suite"] = (suite,) * len(runs)
+    return pl.DataFrame(
+        [
+            *(_plain(name, told.get(name, none), dtype) for name, dtype in _RUN.items()),
+            pl.Series("run_id", origin.ids, dtype=pl.String),
+            _texts("final_output", told["final_output"]),
+            pl.Series("final_state", states, dtype=pl.String),
+            _labels(_run_labels(told, [started, ended], labels)),
+            started,
+            ended,
+            pl.Series("n_rows", list(map(len, told["steps"])), dtype=pl.UInt32),
+            pl.Series("source_path", origin.paths, dtype=pl.String),
+            pl.Series("source_line", origin.lines, dtype=pl.UInt32),
+            pl.Series("identity", origin.identities, dtype=pl.UInt64),
+            pl.Series("silence", origin.silences, dtype=pl.Boolean),
+        ]
+    )
+
+
+def _run_labels(
+    told: Columns, times: Sequence[pl.Series], labels: dict[str, str]
+) -> Sequence[dict[str, Any] | None]:
+    """Return the labels of runs: their own, times that could not be read, and the landing's."""
+    found: Sequence[dict[str, Any] | None] = told["labels"]
+    for moment in times:
+        given = told[moment.name]
+        if moment.null_count() > given.count(None):
+            name = f"unread.{moment.name}"
+            found = [
+                {**(own or {}), name: value} if value is not None and read is None else own
+                for own, value, read in zip(found, given, moment, strict=True)
+            ]
+    return [{**(own or {}), **labels} for own in found] if labels else found
+
+
+def finished(
+    runs: pl.DataFrame, steps: pl.DataFrame, calls: Calls
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Add to a batch's steps what follows: owners, positions, canonical calls, errors."""
+    if steps.is_empty():
+        return runs.drop("silence"), Steps.empty()
+    lengths = runs["n_rows"]
+    owner = (
+        runs.select(pl.int_range(pl.len(), dtype=pl.UInt32).repeat_by("n_rows").explode())
+        .to_series()
         .drop_nulls()
-    )  # a run without steps explodes to one null
+    )
+    begins = (lengths.cast(pl.UInt64).cum_sum() - lengths).gather(owner)
+    silence = runs["silence"].gather(owner)
     failed = pl.col("is_error") | (pl.col("error") != "")
-    if silence_is_success:
-        failed = failed.fill_null(value=False)
+    failed = pl.when(silence).then(failed.fill_null(value=False)).otherwise(failed)
     is_call = pl.col("kind") == "tool_call"
-    return pl.concat([owners, frame], how="horizontal").with_columns(
+    called = calls.frame().select(pl.all().gather(steps["call"]))
+    steps = steps.drop("call").with_columns(
+        runs["run_id"].gather(owner).alias("run_id"),
+        (pl.int_range(pl.len(), dtype=pl.UInt64) - begins).cast(pl.UInt32).alias("step_index"),
         pl.when(is_call).then(failed.fill_null(pl.col("is_error"))).alias("is_error"),
         pl.when(is_call)
         .then(pl.col("tool_name").fill_null(""))
         .otherwise("tool_name")
         .alias("tool_name"),
         pl.when(pl.col("duration_ms") >= 0).then("duration_ms").alias("duration_ms"),
-        pl.col("started_at").cast(UTC_MICROS),
+        *called,
     )
-
-
-_PLAIN_RUN = (
-    "source_id", "task_id", "trial", "suite", "agent", "agent_version", "model", "prompt_hash",
-    "status", "success", "reward", "completed",
-)  # fmt: skip
-
-
-def runs_frame(
-    runs: Sequence[Run], ids: Sequence[str], book: ReferenceBook, labels: dict[str, str]
-) -> pl.DataFrame:
-    """Return the run columns that come from the records; `labels` are the landing's own."""
-    schema = Runs.polars()
-    columns = [_series(name, _values(runs, name), schema[name]) for name in _PLAIN_RUN]
-    states = [None if x is None else canonical_json(x) for x in _values(runs, "final_state")]
-    labelled = [_labels(_run_labels(run, labels)) for run in runs]
-    columns += [
-        _series("run_id", list(ids), pl.String),
-        _series("final_output", _texts(_values(runs, "final_output")), pl.String),
-        _series("final_state", states, pl.String),
-        _series("labels", labelled, pl.String),
-        _series("started_at", _moments(_values(runs, "started_at")), pl.Int64).cast(UTC_MICROS),
-        _series("ended_at", _moments(_values(runs, "ended_at")), pl.Int64).cast(UTC_MICROS),
-        _series("reference_set", [book.add(run.references) for run in runs], pl.String),
-        pl.Series("n_rows", [len(run.steps) for run in runs], dtype=pl.UInt32),
-    ]
-    return pl.DataFrame(columns)
-
-
-def _run_labels(run: Run, labels: dict[str, str]) -> dict[str, Any]:
-    """Return a run's labels: its own, times that could not be read, and the landing's."""
-    found = run.labels
-    for name, value in (("started_at", run.started_at), ("ended_at", run.ended_at)):
-        if value is not None and micros(value) is None:
-            found = {**found, f"unread.{name}": value}
-    return {**found, **labels} if labels else found
+    return runs.drop("silence"), steps
 
 
 def tasks_frame(tasks: Sequence[Task], book: ReferenceBook, suite: str | None) -> pl.DataFrame:
@@ -175,7 +195,7 @@ def tasks_frame(tasks: Sequence[Task], book: ReferenceBook, suite: str | None) -
             None if task.expected_state is None else canonical_json(task.expected_state),
             book.add(task.references),
             _tools_hash(task),
-            _labels(task.labels),
+            canonical_json(task.labels) if task.labels else None,
             task.mention,
         )
         for task in tasks

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pipeline.lake import Lake
-    from pipeline.landing.stage import Options, Staged
+    from pipeline.landing.options import Options
+    from pipeline.landing.stage import Staged
 
 
 class Outcome(NamedTuple):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pipeline.lake import Folder, Lake
-    from pipeline.landing.model import Run
+    from pipeline.landing.model import Run, Told
     from pipeline.landing.trace_merge import Part
 
 _IGNORED = ("source_path", "source_line", "landed_at", "run_key", "identity")
@@ -32,6 +32,18 @@ def identity(run_id: str, run: Run, labels: str) -> int:
     who = () if run.trace else (run.agent, run.agent_version, run.model)
     parts = (run_id, *who, labels)
     return xxh3_64_intdigest(repr(parts).encode())
+
+
+def identities(ids: Sequence[str], runs: Sequence[Told], labels: str) -> list[int]:
+    """Return the keys of runs that are no traces: as `identity`, many at a time."""
+    rest: dict[tuple[str | None, ...], str] = {}
+    found = []
+    for run_id, run in zip(ids, runs, strict=True):
+        who = (run.agent, run.agent_version, run.model)
+        if who not in rest:
+            rest[who] = repr((*who, labels))[1:]
+        found.append(xxh3_64_intdigest(f"({run_id!r}, {rest[who]}".encode()))
+    return found
 
 
 class Copy(NamedTuple):

@@ -28,6 +28,11 @@ if TYPE_CHECKING:
     from pipeline.landing.model import Damage
 
 HEAD_BYTES = 1 << 18
+BLOCK = 1 << 20
+FEW_LINES = 64
+"""So few in a block are long ones, or all there are: each is looked at by itself."""
+GLUE = (b"}{", b"} {")
+"""What stands between two objects on one line."""
 BOM = b"\xef\xbb\xbf"
 PARQUET = b"PAR1"
 BROKEN_PARQUET = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
@@ -104,17 +109,21 @@ class Source:
 
     def lines(self) -> Iterator[Piece]:
         """Yield one piece per line that is not blank."""
-        offset = 0
-        ordinal = 0
+        offset = ordinal = 0
+        number = 1
         with self.open() as file:
-            for number, line in enumerate(file, 1):
-                body = line.removeprefix(BOM).lstrip() if number == 1 else line.lstrip()
-                data = body.rstrip()
-                begin = offset + len(line) - len(body)
-                for at, value in _glued(data):
-                    yield Piece(value, number, begin + at, ordinal)
-                    ordinal += 1
-                offset += len(line)
+            while lines := file.readlines(BLOCK):
+                glued = _may_be_glued(lines)
+                for line in lines:
+                    body = (line.removeprefix(BOM) if number == 1 else line).lstrip()
+                    begin = offset + len(line) - len(body)
+                    data = body.rstrip()
+                    for at, value in _glued(data) if glued else [(0, data)]:
+                        if value:
+                            yield Piece(value, number, begin + at, ordinal)
+                            ordinal += 1
+                    offset += len(line)
+                    number += 1
 
     def elements(self, member: str | None = None) -> Iterator[Piece]:
         """Yield one piece per element of the top array, or of the top object's array `member`."""
@@ -139,9 +148,17 @@ class Source:
         return self.document() if framing == "object" else self.lines()
 
 
+def _may_be_glued(lines: list[bytes]) -> bool:
+    """Tell whether a line may hold two objects; a quick look at many that hardly ever do."""
+    if len(lines) < FEW_LINES:
+        return True
+    text = pl.Series(lines, dtype=pl.Binary)
+    return any(bool(text.bin.contains(mark).any()) for mark in GLUE)
+
+
 def _glued(line: bytes) -> Iterable[tuple[int, bytes]]:
     """Split a line where two writers left out the line's end; most lines need no second look."""
-    if (b"}{" in line or b"} {" in line) and not _is_one_value(line):
+    if any(mark in line for mark in GLUE) and not _is_one_value(line):
         return values_of(line)
     return [(0, line)] if line else []
 

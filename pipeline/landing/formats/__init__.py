@@ -11,8 +11,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pipeline.landing.chunks import Place
-    from pipeline.landing.model import Damage, Run, Task
+    from pipeline.landing.model import Damage, References, Run, Task, Told
     from pipeline.landing.reader import Head, Piece, Source
+
+
+class Many(NamedTuple):
+    """Many records of one run each, every run with an id of its own."""
+
+    runs: Sequence[Told]
+    references: Sequence[References | None]
 
 
 class Format(NamedTuple):
@@ -42,6 +49,11 @@ class Format(NamedTuple):
     """Is a record many lines, of which `decode` refuses the damaged ones alone (`Damage`)?"""
     reread: Callable[[Source, Sequence[Place]], Iterator[bytes]] | None = None
     """How records are read again from their places, where they are not each one run of bytes."""
+    decode_many: Callable[[Sequence[bytes]], Many] | None = None
+    """A short way for records without any flaw: the same as `decode` one by one, or any error.
+
+    A format that has it gives every run an id, so that equal records need no telling apart.
+    """
 
 
 _NAMES = (
