@@ -33,13 +33,13 @@ class Calls:
         self, kinds: Sequence[str], names: Sequence[str | None], raws: Sequence[Raw]
     ) -> list[int | None]:
         """Return for each step that is a tool call its number; None for other steps."""
-        known = self._known
+        known = self._known.get
         return [
             None
             if kind != "tool_call"
+            else at
             # Joining one piece is the quickest way from raw JSON to bytes.
-            else known[key]
-            if (key := (name, None if raw is UNSET else _joined((raw,)))) in known
+            if (at := known(key := (name, None if raw is UNSET else _joined((raw,))))) is not None
             else self._enter(key, raw)
             for kind, name, raw in zip(kinds, names, raws, strict=True)
         ]

@@ -48,12 +48,15 @@ def _exact(literal: str) -> float | int:
     return int(value) if value.is_integer() else value
 
 
-class _FloatSeen(Exception):  # noqa: N818 - a signal, not an error
-    """A float literal turned up: stored text and key text may differ."""
+class _IntegralSeen(Exception):  # noqa: N818 - a signal, not an error
+    """A float literal that is an integer turned up: stored text and key text differ."""
 
 
-def _no_float(_literal: str) -> Any:
-    raise _FloatSeen
+def _fraction(literal: str) -> float:
+    value = float(literal)
+    if value.is_integer() or isinf(value):
+        raise _IntegralSeen
+    return value
 
 
 def _finite(literal: str) -> float:
@@ -63,7 +66,7 @@ def _finite(literal: str) -> float:
     return value
 
 
-_without_floats = msgspec.json.Decoder(float_hook=_no_float).decode
+_without_integral = msgspec.json.Decoder(float_hook=_fraction).decode
 _as_logged = msgspec.json.Decoder(float_hook=_finite).decode
 by_value = msgspec.json.Decoder(float_hook=_exact).decode
 """Decode JSON with every integral double as the integer it equals."""
@@ -81,9 +84,9 @@ def canonical_json(value: Any) -> str:
 def _object(data: bytes, layers: int) -> Arguments | None:
     """Return canonical arguments where `data` is a JSON object, or text that holds one."""
     try:
-        value = _without_floats(data)
+        value = _without_integral(data)
         exact = value
-    except (_FloatSeen, msgspec.ValidationError):
+    except (_IntegralSeen, msgspec.ValidationError):
         value, exact = _as_logged(data), by_value(data)
     if isinstance(value, str) and layers:
         return _object(value.encode(), layers - 1)

@@ -66,14 +66,11 @@ class _Open:
             self._hash.update(b"\0damage\0%b" % msgspec.json.encode(part.source.damage))
 
     def add(self, data: bytes) -> None:
-        self._hash.update(b"%d:" % len(data))
+        size = len(data)
+        self._hash.update(b"%d:" % size)
         self._hash.update(data)
         self.records += 1
-        self.bytes += len(data)
-
-    @property
-    def full(self) -> bool:
-        return self.records >= MOST_RECORDS or self.bytes >= MOST_BYTES
+        self.bytes += size
 
     @property
     def overfull(self) -> bool:
@@ -146,17 +143,20 @@ class _File:
         """Enter the next records into a chunk, until it is full or the file ends."""
         part = Slice(self._found.source, self._found.format, self._context, first=self._first)
         self._first = False
-        chunks = [chunk] if beside is None else [chunk, beside]
-        for open_chunk in chunks:
-            open_chunk.begin(part)
+        for each in (chunk, beside):
+            if each is not None:
+                each.begin(part)
+        occurrence = self._seen.next if self._seen else _never_twice
         for piece in self._pieces:
-            for open_chunk in chunks:
-                open_chunk.add(piece.data)
-            part.places.add(piece, self._occurrence(piece))
-            if chunk.full:
+            chunk.add(piece.data)
+            if beside is not None:
+                beside.add(piece.data)
+            part.places.add(piece, occurrence(piece.data))
+            if chunk.records >= MOST_RECORDS or chunk.bytes >= MOST_BYTES:
                 return part
         self.ended = True
         return part
 
-    def _occurrence(self, piece: Piece) -> int:
-        return self._seen.next(piece.data) if self._seen else 0
+
+def _never_twice(_data: bytes) -> int:
+    return 0

@@ -7,6 +7,7 @@ adds what follows from the columns: owners, positions, canonical calls, what cou
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from pipeline.landing.model import Task, Told
     from pipeline.landing.references import ReferenceBook
 
-Columns = dict[str, "tuple[Any, ...]"]
+Columns = dict[str, "list[Any]"]
+TURNED = 512
 
 
 def text(value: Any) -> str | None:
@@ -36,11 +38,15 @@ def text(value: Any) -> str | None:
 
 def by_field(structs: Sequence[msgspec.Struct]) -> Columns:
     """Return the fields of structs of one class, each as a column."""
-    if not structs:
-        return {}
-    # A tuple of all fields costs a fraction of looking up each field of each struct by name.
-    columns = zip(*map(astuple, structs), strict=True)
-    return dict(zip(structs[0].__struct_fields__, columns, strict=True))
+    names = structs[0].__struct_fields__ if structs else ()
+    columns: list[list[Any]] = [[] for _ in names]
+    # A tuple of all fields costs a fraction of looking up each field of each struct by name; a few
+    # hundred at a time stay in the processor's nearest cache while they are turned.
+    for begin in range(0, len(structs), TURNED):
+        turned = zip(*map(astuple, structs[begin : begin + TURNED]), strict=True)
+        for column, values in zip(columns, turned, strict=True):
+            column += values
+    return dict(zip(names, columns, strict=True))
 
 
 _PLAIN_STEP = (
@@ -56,7 +62,19 @@ _PLAIN_RUN = (
 _RUN = {name: Runs.polars()[name] for name in _PLAIN_RUN}
 
 
+def _no_value(values: Sequence[Any]) -> bool:
+    """Tell whether all values are None, at the cost of a glance where they are not."""
+    return all(value is None for value in values[:64]) and values.count(None) == len(values)
+
+
+def nulls(name: str, dtype: pl.DataType | type[pl.DataType], size: int) -> pl.Series:
+    """Return a column without any value."""
+    return pl.Series(name, [None], dtype=dtype).new_from_index(0, size)
+
+
 def _plain(name: str, values: Sequence[Any], dtype: pl.DataType) -> pl.Series:
+    if _no_value(values):
+        return nulls(name, dtype, len(values))
     if isinstance(dtype, pl.Enum):
         return pl.Series(name, values, dtype=pl.String).cast(dtype)
     return pl.Series(name, values, dtype=dtype)
@@ -64,15 +82,25 @@ def _plain(name: str, values: Sequence[Any], dtype: pl.DataType) -> pl.Series:
 
 def _texts(name: str, values: Sequence[Any]) -> pl.Series:
     """Return a column of text; what is no text is spelled as JSON."""
+    if _no_value(values):
+        return nulls(name, pl.String, len(values))
     try:
         return pl.Series(name, values, dtype=pl.String)
     except TypeError:
         return pl.Series(name, list(map(text, values)), dtype=pl.String)
 
 
+def _moments(name: str, values: Sequence[Any]) -> pl.Series:
+    if _no_value(values):
+        return nulls(name, UTC_MICROS, len(values))
+    return pl.Series(name, moments(values), dtype=pl.Int64).cast(UTC_MICROS)
+
+
 def _labels(values: Sequence[dict[str, Any] | None]) -> pl.Series:
-    told = [canonical_json(value) if value else None for value in values] if any(values) else None
-    return pl.Series("labels", told or [None] * len(values), dtype=pl.String)
+    if not any(values):
+        return nulls("labels", pl.String, len(values))
+    told = [canonical_json(value) if value else None for value in values]
+    return pl.Series("labels", told, dtype=pl.String)
 
 
 def steps_frame(runs: Sequence[Told], calls: Calls) -> pl.DataFrame:
@@ -80,7 +108,7 @@ def steps_frame(runs: Sequence[Told], calls: Calls) -> pl.DataFrame:
 
     `call` is a tool call's number in `calls`.
     """
-    told = by_field([step for run in runs for step in run.steps])
+    told = by_field(list(chain.from_iterable([run.steps for run in runs])))
     if not told:
         return pl.DataFrame()
     numbers = calls.numbers(told["kind"], told["tool_name"], told["tool_args"])
@@ -88,7 +116,7 @@ def steps_frame(runs: Sequence[Told], calls: Calls) -> pl.DataFrame:
         [
             *(_plain(name, told[name], dtype) for name, dtype in _STEP.items()),
             *(_texts(name, told[name]) for name in _TEXT_STEP),
-            moments("started_at", told["started_at"]),
+            _moments("started_at", told["started_at"]),
             _labels(told["labels"]),
             pl.Series("call", numbers, dtype=pl.UInt32),
         ]
@@ -111,11 +139,11 @@ def runs_frame(
 ) -> pl.DataFrame:
     """Return the run columns; `labels` and `suite` are the landing's own."""
     told = by_field(runs)
-    none = (None,) * len(runs)
+    none = [None] * len(runs)
     states = [None if value is None else canonical_json(value) for value in told["final_state"]]
-    started, ended = (moments(name, told[name]) for name in ("started_at", "ended_at"))
+    started, ended = (_moments(name, told[name]) for name in ("started_at", "ended_at"))
     if suite is not None:
-        told["suite"] = (suite,) * len(runs)
+        told["suite"] = [suite] * len(runs)
     return pl.DataFrame(
         [
             *(_plain(name, told.get(name, none), dtype) for name, dtype in _RUN.items()),

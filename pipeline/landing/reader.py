@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 HEAD_BYTES = 1 << 18
 BLOCK = 1 << 20
+START = b"{["
+"""How records begin, hardly ever after blanks."""
 FEW_LINES = 64
 """So few in a block are long ones, or all there are: each is looked at by itself."""
 GLUE = (b"}{", b"} {")
@@ -109,21 +111,21 @@ class Source:
 
     def lines(self) -> Iterator[Piece]:
         """Yield one piece per line that is not blank."""
-        offset = ordinal = 0
-        number = 1
+        offset = ordinal = number = 0
         with self.open() as file:
             while lines := file.readlines(BLOCK):
                 glued = _may_be_glued(lines)
                 for line in lines:
-                    body = (line.removeprefix(BOM) if number == 1 else line).lstrip()
-                    begin = offset + len(line) - len(body)
-                    data = body.rstrip()
-                    for at, value in _glued(data) if glued else [(0, data)]:
+                    number += 1
+                    data = line.strip()
+                    begin = offset
+                    if line[:1] not in START:
+                        data, begin = _late(line, offset, first=number == 1)
+                    offset += len(line)
+                    for at, value in _glued(data) if glued else ((0, data),):
                         if value:
                             yield Piece(value, number, begin + at, ordinal)
                             ordinal += 1
-                    offset += len(line)
-                    number += 1
 
     def elements(self, member: str | None = None) -> Iterator[Piece]:
         """Yield one piece per element of the top array, or of the top object's array `member`."""
@@ -146,6 +148,12 @@ class Source:
         if framing == "array":
             return self.elements()
         return self.document() if framing == "object" else self.lines()
+
+
+def _late(line: bytes, offset: int, *, first: bool) -> tuple[bytes, int]:
+    """Return a record and where it begins, where that is not the line's begin."""
+    body = (line.removeprefix(BOM) if first else line).lstrip()
+    return body.rstrip(), offset + len(line) - len(body)
 
 
 def _may_be_glued(lines: list[bytes]) -> bool:

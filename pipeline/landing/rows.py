@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MOST_UINT32 = (1 << 32) - 1
 FLUSH_RUNS = 1024
-FLUSH_BYTES = 1 << 20
+FLUSH_BYTES = 1 << 21
 """Decoded records become columns this often: objects cost ten times what columns do."""
 
 
