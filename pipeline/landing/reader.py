@@ -109,12 +109,12 @@ class Source:
             return Head("parquet", _columns(self.path), None, text, self.path.name)
         return look(text, self.path.name, whole=len(text) < HEAD_BYTES)
 
-    def lines(self) -> Iterator[Piece]:
-        """Yield one piece per line that is not blank."""
+    def lines(self, *, glued: bool = False) -> Iterator[Piece]:
+        """Yield one piece per value; a line of several, unless they may stay `glued`, is split."""
         offset = ordinal = number = 0
         with self.open() as file:
             while lines := file.readlines(BLOCK):
-                glued = _may_be_glued(lines)
+                split = not glued and _may_be_glued(lines)
                 for line in lines:
                     number += 1
                     data = line.strip()
@@ -122,7 +122,7 @@ class Source:
                     if line[:1] not in START:
                         data, begin = _late(line, offset, first=number == 1)
                     offset += len(line)
-                    for at, value in _glued(data) if glued else ((0, data),):
+                    for at, value in unglued(data) if split else ((0, data),):
                         if value:
                             yield Piece(value, number, begin + at, ordinal)
                             ordinal += 1
@@ -142,12 +142,12 @@ class Source:
             begin = len(whole) - len(body)
             yield Piece(data, 1 + whole.count(b"\n", 0, begin), begin)
 
-    def records(self) -> Iterator[Piece]:
-        """Yield lines, array elements or the document: whatever the content is."""
+    def records(self, *, glued: bool = False) -> Iterator[Piece]:
+        """Yield lines (see there), array elements or the document: whatever the content is."""
         framing = self.head.framing
         if framing == "array":
             return self.elements()
-        return self.document() if framing == "object" else self.lines()
+        return self.document() if framing == "object" else self.lines(glued=glued)
 
 
 def _late(line: bytes, offset: int, *, first: bool) -> tuple[bytes, int]:
@@ -164,7 +164,7 @@ def _may_be_glued(lines: list[bytes]) -> bool:
     return any(bool(text.bin.contains(mark).any()) for mark in GLUE)
 
 
-def _glued(line: bytes) -> Iterable[tuple[int, bytes]]:
+def unglued(line: bytes) -> Iterable[tuple[int, bytes]]:
     """Split a line where two writers left out the line's end; most lines need no second look."""
     if any(mark in line for mark in GLUE) and not _is_one_value(line):
         return values_of(line)
@@ -229,7 +229,7 @@ def look(text: bytes, name: str = "", *, whole: bool = True) -> Head:
         return Head("empty", None, None, text, name)
     lines = [line for line in body.splitlines()[:40] if line.strip()]
     several = len(lines) > 1
-    first_line = next(value for _, value in _glued(lines[0].strip()))
+    first_line = next(value for _, value in unglued(lines[0].strip()))
     value = _partial(body)
     if body[:1] == b"[" and not (several and _is_whole(first_line)):
         items = value if isinstance(value, list) else []
@@ -239,7 +239,7 @@ def look(text: bytes, name: str = "", *, whole: bool = True) -> Head:
         return Head("object", value, None, text, name)
     if body[:1] == b'"' and not several:
         return Head("string", value, None, text, name)
-    records = [_partial(value) for line in lines for _, value in _glued(line.strip())]
+    records = [_partial(value) for line in lines for _, value in unglued(line.strip())]
     good = [record for record in records if record is not None]
     one_cut_line = not several and not whole
     framing = "lines" if good or one_cut_line else "other"

@@ -12,6 +12,8 @@ from pipeline.landing.model import RejectError
 from pipeline.schema import References as Table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pipeline.landing.model import Expected, References
 
 Row = tuple[Any, ...]
@@ -48,6 +50,11 @@ class ReferenceBook:
             references.content = name
             self._sets[name] = rows
         return name
+
+    def add_all(self, many: Sequence[References | None]) -> list[str | None]:
+        """Enter the alternatives of many records; formats hand out equal ones as one object."""
+        names = {id(one): self.add(one) for one in {id(one): one for one in many}.values()}
+        return [names[id(one)] for one in many]
 
     def _rows(self, index: int, calls: list[Expected]) -> list[Row]:
         if not calls:

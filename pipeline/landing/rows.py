@@ -181,8 +181,7 @@ class Rows:
         """Add runs as columns: all of them or, where something cannot be one, none."""
         steps = steps_frame(runs, self._calls)
         table = runs_frame(runs, origin, self._options.labels, self._options.suite)
-        names = [self.book.add(one) for one in references]
-        sets = pl.Series("reference_set", names, dtype=pl.String)
+        sets = pl.Series("reference_set", self.book.add_all(references), dtype=pl.String)
         self._runs.append(table.insert_column(0, sets))
         if steps.height:
             self._steps.append(steps)
@@ -193,7 +192,7 @@ class Rows:
         if not self._runs:
             return Runs.empty(), Steps.empty()
         runs = pl.concat(self._runs, rechunk=True)
-        steps = pl.concat(self._steps, rechunk=True) if self._steps else pl.DataFrame()
+        steps = pl.concat(self._steps, rechunk=False) if self._steps else pl.DataFrame()
         return finished(runs, steps, self._calls)
 
 

@@ -14,7 +14,7 @@ from pipeline.landing import formats
 from pipeline.landing.columns import tasks_frame, tools_frame
 from pipeline.landing.decode import refuse_invalid_utf8
 from pipeline.landing.model import Damage, Run, Task
-from pipeline.landing.reader import Piece
+from pipeline.landing.reader import Piece, unglued
 from pipeline.landing.rows import Rows, as_reject
 from pipeline.schema import Rejects
 
@@ -97,7 +97,8 @@ def _decode(part: Slice, rows: Rows, *, strict: bool) -> None:
 def _one_by_one(group: Group, part: Slice, rows: Rows, *, strict: bool) -> None:
     form = formats.get(part.format)
     shown = part.source.shown
-    for piece, occurrence in group.pieces():
+    pieces = _unglued(group, part) if form.decode_many else group.pieces()
+    for piece, occurrence in pieces:
         try:
             found = _items(form, piece, part, utf8=group.utf8)
             if strict:
@@ -112,6 +113,14 @@ def _one_by_one(group: Group, part: Slice, rows: Rows, *, strict: bool) -> None:
             if strict:
                 raise RejectedError(f"{shown}:{piece.line}: {reject}") from error
             rows.refuse(shown, piece, reject)
+
+
+def _unglued(group: Group, part: Slice) -> Iterator[tuple[Piece, int]]:
+    """Split lines that hold several values: no more than a look where that was not done before."""
+    in_lines = part.source.head.framing not in {"array", "object"}
+    for piece, occurrence in group.pieces():
+        for at, value in unglued(piece.data) if in_lines else [(0, piece.data)]:
+            yield piece._replace(data=value, offset=piece.offset + at), occurrence
 
 
 def _tell_damage(shown: str, damage: Damage, rows: _Rows, *, strict: bool) -> None:

@@ -52,7 +52,8 @@ class Format(NamedTuple):
     decode_many: Callable[[Sequence[bytes]], Many] | None = None
     """A short way for records without any flaw: the same as `decode` one by one, or any error.
 
-    A format that has it gives every run an id, so that equal records need no telling apart.
+    A format that has it gives every run an id, so that equal records need no telling apart, and
+    leaves lines that hold several values whole: they turn up as a flaw.
     """
 
 

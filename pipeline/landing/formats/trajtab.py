@@ -121,7 +121,7 @@ FORMAT = Format(
     name="trajtab",
     title="trajtab's own JSONL, one run per line",
     sniff=sniff,
-    pieces=lambda source: source.records(),
+    pieces=lambda source: source.records(glued=True),
     decode=decode,
     decode_many=decode_many,
     fills="everything",
