@@ -86,7 +86,7 @@ def _texts(name: str, values: Sequence[Any]) -> pl.Series:
         return nulls(name, pl.String, len(values))
     try:
         return pl.Series(name, values, dtype=pl.String)
-    except TypeError:
+    except (TypeError, ValueError):
         return pl.Series(name, list(map(text, values)), dtype=pl.String)
 
 
