@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pipeline.lake import Lake
+    from pipeline.landing.known import Known
     from pipeline.landing.options import Options
     from pipeline.landing.stage import Staged
 
@@ -37,15 +38,17 @@ class Outcome(NamedTuple):
     already: bool = False
 
 
-def commit(lake: Lake, staged: Staged, options: Options) -> Outcome:
+def commit(known: Known, staged: Staged, options: Options) -> Outcome:
     """Commit what of `staged` is new, and say what it was."""
+    lake = known.lake
     with lake.locked(), lake.workspace() as work:
-        new_tasks = _commit_tasks(lake, work, staged)
+        known.refresh()
+        new_tasks = _commit_tasks(known, work, staged)
         if lake.has(f"batches/{staged.name}"):
             return Outcome(
                 staged.name, 0, 0, 0, 0, {}, staged.runs.height, 0, [], new_tasks, already=True
             )
-        found = repeated(lake, staged.runs, staged.steps)
+        found = repeated(known, staged.runs, staged.steps)
         runs, steps = spliced(staged.runs, staged.steps, found.merged)
         runs, steps = _without(runs, steps, found.dropped)
         runs, steps = _keyed(staged.name, runs, steps)
@@ -142,19 +145,6 @@ def latest_tasks(lake: Lake) -> pl.DataFrame:
     return rows.unique(["suite", "task_id"], keep="last", maintain_order=True)
 
 
-def known_reference_sets(lake: Lake) -> pl.Series:
-    """Return the reference sets the lake holds."""
-    files = [folder.file("references") for folder in lake.tasks() if folder.rows("references")]
-    if not files:
-        return pl.Series("reference_set", [], dtype=pl.String)
-    return (
-        pl.scan_parquet(files, glob=False)
-        .select(pl.col("reference_set").unique())
-        .collect()
-        .to_series()
-    )
-
-
 def _completed(tasks: pl.DataFrame, latest: pl.DataFrame) -> pl.DataFrame:
     """Fill in what a mere mention of a task leaves out from what is known of it."""
     keys = ["suite", "task_id"]
@@ -170,18 +160,17 @@ def _completed(tasks: pl.DataFrame, latest: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _commit_tasks(lake: Lake, work: Path, staged: Staged) -> int:
+def _commit_tasks(known: Known, work: Path, staged: Staged) -> int:
     """Commit the task rows and reference sets that are news, and return how many tasks were."""
-    latest = latest_tasks(lake)
+    latest = known.latest
     tasks = _completed(staged.tasks, latest).unique(
         ["suite", "task_id"], keep="last", maintain_order=True
     )
     tasks = tasks.join(
         latest, on=Tasks.names(), how="anti", nulls_equal=True, maintain_order="left"
     )
-    known = known_reference_sets(lake)
     references = References.conform(staged.references).filter(
-        ~pl.col("reference_set").is_in(known.implode())
+        ~pl.col("reference_set").is_in(known.reference_sets.implode())
     )
     if not tasks.height and not references.height:
         return 0
@@ -191,9 +180,8 @@ def _commit_tasks(lake: Lake, work: Path, staged: Staged) -> int:
     )
     if tools.height:
         tables["tools"] = tools
-    folders = lake.tasks()
-    sequence = folders[-1].manifest["sequence"] + 1 if folders else 0
-    told = repr((sequence, [table.rows() for table in tables.values()]))
+    told = repr((known.sequence, [table.rows() for table in tables.values()]))
     name = "t-" + xxh3_128_hexdigest(told.encode())[:24]
-    lake.commit(work, f"tasks/{name}", tables, {"name": name, "sequence": sequence})
+    manifest = {"name": name, "sequence": known.sequence}
+    known.lake.commit(work, f"tasks/{name}", tables, manifest)
     return tasks.height

@@ -11,11 +11,12 @@ from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
 from pipeline.errors import InputError, UnrecognisedError
-from pipeline.lake import Lake
+from pipeline.lake import Folder, Lake
 from pipeline.landing import formats
 from pipeline.landing.chunks import Recognised, cut
 from pipeline.landing.commit import Outcome, commit
 from pipeline.landing.guess import unrecognised
+from pipeline.landing.known import Known
 from pipeline.landing.masking import droppable
 from pipeline.landing.reader import Source, expand
 from pipeline.landing.options import Options
@@ -160,8 +161,7 @@ def _is_known(lake: Lake | None, chunk: Chunk) -> bool:
     """Tell whether a chunk has landed and brought no task, which might have to be made the latest."""
     if lake is None or not lake.has(f"batches/{chunk.name}"):
         return False
-    known = next(batch for batch in lake.batches() if batch.name == chunk.name)
-    return not known.manifest["tasks"]
+    return not Folder(lake.path / "batches" / chunk.name).manifest["tasks"]
 
 
 def _outcomes(
@@ -174,13 +174,14 @@ def _outcomes(
             else:
                 yield chunk
 
+    known = None if lake is None else Known(lake)
     for item in _staged(todo(), options, workers):
-        yield item if isinstance(item, Outcome) else _finish(lake, item, options)
+        yield item if isinstance(item, Outcome) else _finish(known, item, options)
 
 
-def _finish(lake: Lake | None, staged: Staged, options: Options) -> Outcome:
-    if lake is not None:
-        return commit(lake, staged, options)
+def _finish(known: Known | None, staged: Staged, options: Options) -> Outcome:
+    if known is not None:
+        return commit(known, staged, options)
     is_call = staged.steps["kind"] == "tool_call"
     counts = Counter(staged.rejects["reason"].to_list())
     return Outcome(
