@@ -176,7 +176,9 @@ def _outcomes(
 
     known = None if lake is None else Known(lake)
     for item in _staged(todo(), options, workers):
-        yield item if isinstance(item, Outcome) else _finish(known, item, options)
+        outcome = item if isinstance(item, Outcome) else _finish(known, item, options)
+        del item  # the rows of one batch are let go of before the next one's are made
+        yield outcome
 
 
 def _finish(known: Known | None, staged: Staged, options: Options) -> Outcome:

@@ -192,7 +192,8 @@ class Rows:
         if not self._runs:
             return Runs.empty(), Steps.empty()
         runs = pl.concat(self._runs, rechunk=True)
-        steps = pl.concat(self._steps, rechunk=False) if self._steps else pl.DataFrame()
+        steps = pl.concat(self._steps, rechunk=True) if self._steps else pl.DataFrame()
+        self._runs, self._steps = [], []
         return finished(runs, steps, self._calls)
 
 
