@@ -54,8 +54,8 @@ class Calls:
             self._known[key] = number
         return number
 
-    def frame(self) -> pl.DataFrame:
-        """Return tool_args, args_status, call_key and name_key of the calls, by number."""
+    def frame(self, numbers: pl.Series) -> pl.DataFrame:
+        """Return tool_args, args_status, call_key and name_key of the calls of these numbers."""
         schema = {name: Steps.polars()[name] for name in Call._fields}
-        columns = zip(*self._calls, strict=True) if self._calls else [()] * len(schema)
-        return pl.DataFrame(dict(zip(schema, columns, strict=True)), schema=schema)
+        columns = dict(zip(schema, zip(*self._calls, strict=True), strict=True))
+        return pl.DataFrame(columns, schema=schema).select(pl.all().gather(numbers))

@@ -18,7 +18,7 @@ from pipeline.landing.places import Slice
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pipeline.landing.reader import Piece, Source
+    from pipeline.landing.reader import Source
 
 LANDER_VERSION = 3
 """Part of every batch's name: raise it when the same bytes would land as other rows."""

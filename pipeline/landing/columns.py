@@ -16,7 +16,7 @@ from xxhash import xxh3_64_hexdigest
 
 from pipeline.landing.canonical import canonical_json
 from pipeline.landing.times import moments
-from pipeline.schema import UTC_MICROS, Runs, Steps, Tasks, Tools
+from pipeline.schema import UTC_MICROS, Runs, Steps, Table, Tasks, Tools
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +45,7 @@ def by_field(structs: Sequence[msgspec.Struct]) -> Columns:
     for begin in range(0, len(structs), TURNED):
         turned = zip(*map(astuple, structs[begin : begin + TURNED]), strict=True)
         for column, values in zip(columns, turned, strict=True):
-            column += values
+            column.extend(values)
     return dict(zip(names, columns, strict=True))
 
 
@@ -67,59 +67,56 @@ def _no_value(values: Sequence[Any]) -> bool:
     return all(value is None for value in values[:64]) and values.count(None) == len(values)
 
 
-def nulls(name: str, dtype: pl.DataType | type[pl.DataType], size: int) -> pl.Series:
-    """Return a column without any value."""
-    return pl.Series(name, [None], dtype=dtype).new_from_index(0, size)
-
-
-def _plain(name: str, values: Sequence[Any], dtype: pl.DataType) -> pl.Series:
+def _plain(name: str, values: Sequence[Any], dtype: pl.DataType) -> pl.Series | None:
     if _no_value(values):
-        return nulls(name, dtype, len(values))
+        return None
     if isinstance(dtype, pl.Enum):
         return pl.Series(name, values, dtype=pl.String).cast(dtype)
     return pl.Series(name, values, dtype=dtype)
 
 
-def _texts(name: str, values: Sequence[Any]) -> pl.Series:
+def _texts(name: str, values: Sequence[Any]) -> pl.Series | None:
     """Return a column of text; what is no text is spelled as JSON."""
     if _no_value(values):
-        return nulls(name, pl.String, len(values))
+        return None
     try:
         return pl.Series(name, values, dtype=pl.String)
     except (TypeError, ValueError):
         return pl.Series(name, list(map(text, values)), dtype=pl.String)
 
 
-def _moments(name: str, values: Sequence[Any]) -> pl.Series:
+def _moments(name: str, values: Sequence[Any]) -> pl.Series | None:
     if _no_value(values):
-        return nulls(name, UTC_MICROS, len(values))
+        return None
     return pl.Series(name, moments(values), dtype=pl.Int64).cast(UTC_MICROS)
 
 
-def _labels(values: Sequence[dict[str, Any] | None]) -> pl.Series:
+def _labels(values: Sequence[dict[str, Any] | None]) -> pl.Series | None:
     if not any(values):
-        return nulls("labels", pl.String, len(values))
+        return None
     told = [canonical_json(value) if value else None for value in values]
     return pl.Series("labels", told, dtype=pl.String)
 
 
-def steps_frame(runs: Sequence[Told], calls: Calls) -> pl.DataFrame:
+def _kept(*columns: pl.Series | None) -> list[pl.Series]:
+    return [column for column in columns if column is not None]
+
+
+def steps_columns(runs: Sequence[Told], calls: Calls) -> list[pl.Series]:
     """Return the steps of `runs`, one run after the other, as far as they tell by themselves.
 
-    `call` is a tool call's number in `calls`.
+    `call` is a tool call's number in `calls`. Columns without any value are left out.
     """
     told = by_field(list(chain.from_iterable([run.steps for run in runs])))
     if not told:
-        return pl.DataFrame()
+        return []
     numbers = calls.numbers(told["kind"], told["tool_name"], told["tool_args"])
-    return pl.DataFrame(
-        [
-            *(_plain(name, told[name], dtype) for name, dtype in _STEP.items()),
-            *(_texts(name, told[name]) for name in _TEXT_STEP),
-            _moments("started_at", told["started_at"]),
-            _labels(told["labels"]),
-            pl.Series("call", numbers, dtype=pl.UInt32),
-        ]
+    return _kept(
+        *(_plain(name, told[name], dtype) for name, dtype in _STEP.items()),
+        *(_texts(name, told[name]) for name in _TEXT_STEP),
+        _moments("started_at", told["started_at"]),
+        _labels(told["labels"]),
+        _plain("call", numbers, pl.UInt32()),
     )
 
 
@@ -134,31 +131,29 @@ class Origin(NamedTuple):
     """Does a call of the run that says nothing of an error count as one that worked?"""
 
 
-def runs_frame(
+def runs_columns(
     runs: Sequence[Told], origin: Origin, labels: dict[str, str], suite: str | None
-) -> pl.DataFrame:
-    """Return the run columns; `labels` and `suite` are the landing's own."""
+) -> list[pl.Series]:
+    """Return the run columns that hold any value; `labels` and `suite` are the landing's own."""
     told = by_field(runs)
     none = [None] * len(runs)
     states = [None if value is None else canonical_json(value) for value in told["final_state"]]
     started, ended = (_moments(name, told[name]) for name in ("started_at", "ended_at"))
     if suite is not None:
         told["suite"] = [suite] * len(runs)
-    return pl.DataFrame(
-        [
-            *(_plain(name, told.get(name, none), dtype) for name, dtype in _RUN.items()),
-            pl.Series("run_id", origin.ids, dtype=pl.String),
-            _texts("final_output", told["final_output"]),
-            pl.Series("final_state", states, dtype=pl.String),
-            _labels(_run_labels(told, [started, ended], labels)),
-            started,
-            ended,
-            pl.Series("n_rows", list(map(len, told["steps"])), dtype=pl.UInt32),
-            pl.Series("source_path", origin.paths, dtype=pl.String),
-            pl.Series("source_line", origin.lines, dtype=pl.UInt32),
-            pl.Series("identity", origin.identities, dtype=pl.UInt64),
-            pl.Series("silence", origin.silences, dtype=pl.Boolean),
-        ]
+    return _kept(
+        *(_plain(name, told.get(name, none), dtype) for name, dtype in _RUN.items()),
+        pl.Series("run_id", origin.ids, dtype=pl.String),
+        _texts("final_output", told["final_output"]),
+        _texts("final_state", states),
+        _labels(_run_labels(told, _kept(started, ended), labels)),
+        started,
+        ended,
+        pl.Series("n_rows", list(map(len, told["steps"])), dtype=pl.UInt32),
+        pl.Series("source_path", origin.paths, dtype=pl.String),
+        pl.Series("source_line", origin.lines, dtype=pl.UInt32),
+        pl.Series("identity", origin.identities, dtype=pl.UInt64),
+        pl.Series("silence", origin.silences, dtype=pl.Boolean),
     )
 
 
@@ -181,9 +176,11 @@ def _run_labels(
 def finished(
     runs: pl.DataFrame, steps: pl.DataFrame, calls: Calls
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Add to a batch's steps what follows: owners, positions, canonical calls, errors."""
+    """Add what follows: columns without a value, owners, positions, canonical calls, errors."""
+    silence = runs["silence"]
+    runs = _completed(runs.drop("silence"), Runs)
     if steps.is_empty():
-        return runs.drop("silence"), Steps.empty()
+        return runs, Steps.empty()
     lengths = runs["n_rows"]
     owner = (
         runs.select(pl.int_range(pl.len(), dtype=pl.UInt32).repeat_by("n_rows").explode())
@@ -191,12 +188,13 @@ def finished(
         .drop_nulls()
     )
     begins = (lengths.cast(pl.UInt64).cum_sum() - lengths).gather(owner)
-    silence = runs["silence"].gather(owner)
     failed = pl.col("is_error") | (pl.col("error") != "")
-    failed = pl.when(silence).then(failed.fill_null(value=False)).otherwise(failed)
+    failed = pl.when(silence.gather(owner)).then(failed.fill_null(value=False)).otherwise(failed)
     is_call = pl.col("kind") == "tool_call"
-    called = calls.frame().select(pl.all().gather(steps["call"]))
-    steps = steps.drop("call").with_columns(
+    if "call" in steps.columns:
+        steps = steps.drop("call").with_columns(calls.frame(steps["call"]))
+    steps = _completed(steps, Steps)
+    return runs, steps.with_columns(
         runs["run_id"].gather(owner).alias("run_id"),
         (pl.int_range(pl.len(), dtype=pl.UInt64) - begins).cast(pl.UInt32).alias("step_index"),
         pl.when(is_call).then(failed.fill_null(pl.col("is_error"))).alias("is_error"),
@@ -205,9 +203,16 @@ def finished(
         .otherwise("tool_name")
         .alias("tool_name"),
         pl.when(pl.col("duration_ms") >= 0).then("duration_ms").alias("duration_ms"),
-        *called,
     )
-    return runs.drop("silence"), steps
+
+
+def _completed(frame: pl.DataFrame, table: type[Table]) -> pl.DataFrame:
+    """Add the columns that hold no value; as literals, which take no room."""
+    return frame.with_columns(
+        pl.lit(None, dtype=column.dtype).alias(name)
+        for name, column in table.columns.items()
+        if name not in frame.columns
+    )
 
 
 def tasks_frame(tasks: Sequence[Task], book: ReferenceBook, suite: str | None) -> pl.DataFrame:

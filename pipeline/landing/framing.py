@@ -144,9 +144,8 @@ def elements_of(file: BinaryIO, member: str | None = None) -> Iterator[Element]:
         elif mark in b"[{":
             if place.opened(mark):
                 start = position
-            elif place.depth > 1 and (end := window.past(position)) is not None:
-                place.closed()
-                position = end
+            else:
+                position = _passed(place, window, position)
         elif mark in b"]}":
             if place.closed():
                 yield from window.elements(start, token.start())
@@ -161,6 +160,15 @@ def elements_of(file: BinaryIO, member: str | None = None) -> Iterator[Element]:
             position, start = position - done, 0
     if place.inside is not None:
         yield from window.elements(start, len(window.data))
+
+
+def _passed(place: _Place, window: _Window, position: int) -> int:
+    """Return where to look on behind an opening bracket: behind the one that closes it, if seen."""
+    end = window.past(position) if place.depth > 1 else None
+    if end is None:
+        return position
+    place.closed()
+    return end
 
 
 def _next(window: _Window, position: int) -> re.Match[bytes] | None:

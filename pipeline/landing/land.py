@@ -18,8 +18,8 @@ from pipeline.landing.commit import Outcome, commit
 from pipeline.landing.guess import unrecognised
 from pipeline.landing.known import Known
 from pipeline.landing.masking import droppable
-from pipeline.landing.reader import Source, expand
 from pipeline.landing.options import Options
+from pipeline.landing.reader import Source, expand
 from pipeline.landing.stage import Staged, stage
 from pipeline.landing.transport import Copies, unpacked
 

@@ -81,6 +81,7 @@ class ReferenceBook:
         )
 
     def frame(self) -> pl.DataFrame:
-        """Return all sets as rows of the `references` table."""
-        rows = [(name, *row) for name, rows in self._sets.items() for row in rows]
+        """Return all sets as rows of the `references` table, by name."""
+        # The order in which they came depends on how many records were decoded together.
+        rows = [(name, *row) for name, rows in sorted(self._sets.items()) for row in rows]
         return pl.DataFrame(rows, schema=Table.polars(), orient="row")

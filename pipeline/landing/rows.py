@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 from xxhash import xxh3_64_hexdigest
@@ -10,11 +10,12 @@ from xxhash import xxh3_64_hexdigest
 from pipeline.errors import RejectedError
 from pipeline.landing.calls import Calls
 from pipeline.landing.canonical import canonical_json
-from pipeline.landing.columns import Origin, finished, runs_frame, steps_frame
+from pipeline.landing.columns import Origin, finished, runs_columns, steps_columns
 from pipeline.landing.identity import identities, identity
 from pipeline.landing.masking import Item, withhold
 from pipeline.landing.model import Damage, RejectError, Run, Task
 from pipeline.landing.references import ReferenceBook
+from pipeline.landing.stacked import Stacked
 from pipeline.redact import excerpt, redact
 from pipeline.schema import Runs, Steps
 
@@ -52,8 +53,8 @@ class Rows:
         self._calls = Calls()
         self.book = ReferenceBook()
         self._tasks: dict[str, Task] = {}
-        self._runs: list[pl.DataFrame] = []
-        self._steps: list[pl.DataFrame] = []
+        self._runs = Stacked()
+        self._steps = Stacked()
         self.rejects: list[tuple[str, int, int, str, str, str]] = []
         self._waiting: list[_Waiting] = []
         self._bytes = 0
@@ -103,9 +104,7 @@ class Rows:
             keys = identities(ids, runs, self._labels)
             size = len(ids)
             silences = [form.silence_is_success] * size
-            self._enter(
-                runs, Origin(ids, keys, group.lines, [shown] * size, silences), references
-            )
+            self._enter(runs, Origin(ids, keys, group.lines, [shown] * size, silences), references)
         except MemoryError:
             raise
         except Exception:  # noqa: BLE001 - whatever it is, one by one the records will tell
@@ -179,22 +178,19 @@ class Rows:
         self, runs: Sequence[Told], origin: Origin, references: Sequence[References | None]
     ) -> None:
         """Add runs as columns: all of them or, where something cannot be one, none."""
-        steps = steps_frame(runs, self._calls)
-        table = runs_frame(runs, origin, self._options.labels, self._options.suite)
+        steps = steps_columns(runs, self._calls)
+        columns = runs_columns(runs, origin, self._options.labels, self._options.suite)
         sets = pl.Series("reference_set", self.book.add_all(references), dtype=pl.String)
-        self._runs.append(table.insert_column(0, sets))
-        if steps.height:
-            self._steps.append(steps)
+        self._runs.add([*columns, sets])
+        self._steps.add(steps)
 
     def frames(self) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the runs and their steps, the latter without gaps, in the order of runs."""
         self.flush()
-        if not self._runs:
+        runs = self._runs.taken()
+        if runs.is_empty():
             return Runs.empty(), Steps.empty()
-        runs = pl.concat(self._runs, rechunk=True)
-        steps = pl.concat(self._steps, rechunk=True) if self._steps else pl.DataFrame()
-        self._runs, self._steps = [], []
-        return finished(runs, steps, self._calls)
+        return finished(runs, self._steps.taken(), self._calls)
 
 
 def as_reject(error: Exception) -> RejectError:

@@ -123,7 +123,7 @@ def _unglued(group: Group, part: Slice) -> Iterator[tuple[Piece, int]]:
             yield piece._replace(data=value, offset=piece.offset + at), occurrence
 
 
-def _tell_damage(shown: str, damage: Damage, rows: _Rows, *, strict: bool) -> None:
+def _tell_damage(shown: str, damage: Damage, rows: Rows, *, strict: bool) -> None:
     if strict:
         _refuse_damage(shown, [damage])
     rows.add(shown, Piece(b"", damage.line, damage.offset), 0, [damage])

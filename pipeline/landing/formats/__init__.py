@@ -10,8 +10,8 @@ from pipeline.errors import UnknownNameError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from pipeline.landing.chunks import Place
     from pipeline.landing.model import Damage, References, Run, Task, Told
+    from pipeline.landing.places import Place
     from pipeline.landing.reader import Head, Piece, Source
 
 
