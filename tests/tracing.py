@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from reading import Items, read
 
 from pipeline.landing import formats
+from pipeline.landing.places import Places
 from pipeline.landing.reader import Source
 
 if TYPE_CHECKING:
@@ -140,7 +141,8 @@ def bodies(name: str, path: Path) -> list[bytes]:
     return [piece.data for piece in pieces]
 
 
-def _places(pieces: list[Any]) -> list[Any]:
-    from pipeline.landing.chunks import _place  # noqa: PLC0415 - only here
-
-    return [_place(piece, 0) for piece in pieces]
+def _places(pieces: list[Any]) -> Places:
+    places = Places()
+    for piece in pieces:
+        places.add(piece, 0)
+    return places

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
     from pipeline.annotation.model import Annotation
     from pipeline.lake import Lake
-    from pipeline.landing.chunks import Chunk, Recognised, Slice
-    from pipeline.landing.stage import Options
+    from pipeline.landing.chunks import Chunk, Recognised
+    from pipeline.landing.options import Options
+    from pipeline.landing.places import Slice
 
 WHO = ("trajectory_id", "task_id", "agent", "agent_version", "model", "annotator_id")
 """What makes an annotation one person's word on one run."""

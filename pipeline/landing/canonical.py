@@ -48,12 +48,15 @@ def _exact(literal: str) -> float | int:
     return int(value) if value.is_integer() else value
 
 
-class _FloatSeen(Exception):  # noqa: N818 - a signal, not an error
-    """A float literal turned up: stored text and key text may differ."""
+class _IntegralSeen(Exception):  # noqa: N818 - a signal, not an error
+    """A float literal that is an integer turned up: stored text and key text differ."""
 
 
-def _no_float(_literal: str) -> Any:
-    raise _FloatSeen
+def _fraction(literal: str) -> float:
+    value = float(literal)
+    if value.is_integer() or isinf(value):
+        raise _IntegralSeen
+    return value
 
 
 def _finite(literal: str) -> float:
@@ -63,7 +66,7 @@ def _finite(literal: str) -> float:
     return value
 
 
-_without_floats = msgspec.json.Decoder(float_hook=_no_float).decode
+_without_integral = msgspec.json.Decoder(float_hook=_fraction).decode
 _as_logged = msgspec.json.Decoder(float_hook=_finite).decode
 by_value = msgspec.json.Decoder(float_hook=_exact).decode
 """Decode JSON with every integral double as the integer it equals."""
@@ -81,9 +84,9 @@ def canonical_json(value: Any) -> str:
 def _object(data: bytes, layers: int) -> Arguments | None:
     """Return canonical arguments where `data` is a JSON object, or text that holds one."""
     try:
-        value = _without_floats(data)
+        value = _without_integral(data)
         exact = value
-    except (_FloatSeen, msgspec.ValidationError):
+    except (_IntegralSeen, msgspec.ValidationError):
         value, exact = _as_logged(data), by_value(data)
     if isinstance(value, str) and layers:
         return _object(value.encode(), layers - 1)
@@ -153,13 +156,20 @@ def call_key(name: str, key_text: str) -> int:
     return xxh3_64_intdigest(b"%d:%b%b" % (len(encoded), encoded, key_text.encode()))
 
 
+def canonical_call(name: str, raw: Raw, *, expected: bool = False) -> Call:
+    """Return a call as stored: an actual one, or an expected one."""
+    args = expected_arguments(raw) if expected else arguments(raw)
+    key = None if args.key_text is None else call_key(name, args.key_text)
+    return Call(args.text, args.status, key, name_key(name))
+
+
 class Keyer:
     """Canonical calls, each distinct (tool, raw arguments) worked out once while memory allows."""
 
     def __init__(
         self, *, expected: bool = False, limit: int = 1 << 17, longest: int = 4096
     ) -> None:
-        self._canonical = expected_arguments if expected else arguments
+        self._expected = expected
         self._known: dict[tuple[str, bytes | None], Call] = {}
         self._limit = limit
         self._longest = longest
@@ -169,14 +179,9 @@ class Keyer:
         data = None if isinstance(raw, msgspec.UnsetType) else bytes(raw)
         known = self._known.get((name, data))
         if known is None:
-            known = self._make(name, raw)
+            known = canonical_call(name, raw, expected=self._expected)
             if data is None or len(data) <= self._longest:
                 if len(self._known) >= self._limit:
                     self._known.clear()
                 self._known[name, data] = known
         return known
-
-    def _make(self, name: str, raw: Raw) -> Call:
-        args = self._canonical(raw)
-        key = None if args.key_text is None else call_key(name, args.key_text)
-        return Call(args.text, args.status, key, name_key(name))

@@ -6,79 +6,25 @@ and read again there. Small files share a chunk; a large file fills several of i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from xxhash import xxh3_64_intdigest, xxh3_128
 
 from pipeline.landing import formats
-from pipeline.landing.reader import Piece, Source
+from pipeline.landing.places import Slice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from pipeline.landing.reader import Source
 
 LANDER_VERSION = 3
 """Part of every batch's name: raise it when the same bytes would land as other rows."""
 
 MOST_RECORDS = 1 << 16
 MOST_BYTES = 1 << 27
-
-
-class Place(NamedTuple):
-    """Where one record stands in its file, and which repetition of the same bytes it is."""
-
-    offset: int
-    size: int
-    line: int
-    ordinal: int
-    occurrence: int
-    parts: Sequence[int] = ()
-
-
-def _place(piece: Piece, occurrence: int) -> Place:
-    size = len(piece.data)
-    return Place(piece.offset, size, piece.line, piece.ordinal, occurrence, piece.parts)
-
-
-@dataclass
-class Slice:
-    """Some consecutive records of one file."""
-
-    source: Source
-    format: str
-    context: Any = None
-    places: list[Place] = field(default_factory=list)
-    first: bool = False
-    """Does the file begin here? Its damage, if any, is told once."""
-
-    def cut_off(self, reason: str, offset: int, data: bytes) -> bool:
-        """Tell whether a record is broken because the file's damage begins in it."""
-        damage = self.source.damage
-        reaches = damage is not None and offset + len(data) == damage.offset
-        return reaches and reason in {"truncated", "not_json", "invalid_utf8"}
-
-    def pieces(self) -> Iterator[tuple[Piece, int]]:
-        """Read the records again, each with its occurrence."""
-        reread = formats.get(self.format).reread or _bodies
-        for place, body in zip(self.places, reread(self.source, self.places), strict=True):
-            yield (
-                Piece(body, place.line, place.offset, place.ordinal, place.parts),
-                place.occurrence,
-            )
-
-
-def _bodies(source: Source, places: Sequence[Place]) -> Iterator[bytes]:
-    """Read records that each are one run of bytes, in the file's order."""
-    if not places:
-        return
-    first, last = places[0], places[-1]
-    with source.open() as file:
-        file.seek(first.offset)
-        data = file.read(last.offset + last.size - first.offset)
-    for place in places:
-        start = place.offset - first.offset
-        yield data[start : start + place.size]
 
 
 @dataclass
@@ -98,40 +44,40 @@ class Recognised(NamedTuple):
 
 
 class _Open:
-    """A chunk being filled."""
+    """A chunk being filled, under the name it would have if it ended here."""
 
-    def __init__(self, seed: bytes) -> None:
-        self._seed = seed
-        self.reset()
-
-    def reset(self) -> None:
-        self.hash = xxh3_128(self._seed)
+    def __init__(self, hashed: Any) -> None:
+        self._hash = hashed
         self.slices: list[Slice] = []
         self.records = 0
         self.bytes = 0
 
-    def begin(self, found: Recognised, context: Any, *, first: bool) -> None:
-        # Two formats may read one file; what the whole file says may matter to each record.
-        self.hash.update(b"\0file\0%b\0%b" % (found.format.encode(), msgspec.json.encode(context)))
-        if first and found.source.damage:
-            self.hash.update(b"\0damage\0%b" % msgspec.json.encode(found.source.damage))
-        self.slices.append(Slice(found.source, found.format, context, first=first))
+    def with_next(self) -> _Open:
+        """Return what becomes of it with one more slice; it stays as it is itself."""
+        more = _Open(self._hash.copy())
+        more.slices, more.records, more.bytes = self.slices, self.records, self.bytes
+        return more
 
-    def add(self, piece: Piece, occurrence: int) -> None:
-        self.hash.update(b"%d:" % len(piece.data))
-        self.hash.update(piece.data)
-        self.slices[-1].places.append(_place(piece, occurrence))
+    def begin(self, part: Slice) -> None:
+        # Two formats may read one file; what the whole file says may matter to each record.
+        told = part.format.encode(), msgspec.json.encode(part.context)
+        self._hash.update(b"\0file\0%b\0%b" % told)
+        if part.first and part.source.damage:
+            self._hash.update(b"\0damage\0%b" % msgspec.json.encode(part.source.damage))
+
+    def add(self, data: bytes) -> None:
+        size = len(data)
+        self._hash.update(b"%d:" % size)
+        self._hash.update(data)
         self.records += 1
-        self.bytes += len(piece.data)
+        self.bytes += size
 
     @property
-    def full(self) -> bool:
-        return self.records >= MOST_RECORDS or self.bytes >= MOST_BYTES
+    def overfull(self) -> bool:
+        return self.records > MOST_RECORDS or self.bytes > MOST_BYTES
 
-    def close(self) -> Chunk:
-        chunk = Chunk("b-" + self.hash.hexdigest()[:24], self.slices)
-        self.reset()
-        return chunk
+    def closed(self) -> Chunk:
+        return Chunk("b-" + self._hash.hexdigest()[:24], self.slices)
 
 
 class _Occurrences:
@@ -151,64 +97,66 @@ class _Occurrences:
 
 
 def cut(recognised: Sequence[Recognised], options: str) -> Iterator[Chunk]:
-    """Cut files into chunks.
+    """Cut files into chunks, reading each once.
 
     A file that fits into a chunk is never split; files share a chunk while they fit. `options`
     is whatever else decides what the rows will be: labels, suite.
     """
-    seed = f"{LANDER_VERSION}\0{options}\0".encode()
-    shared = _Open(seed)
+    seed = xxh3_128(f"{LANDER_VERSION}\0{options}\0".encode())
+    shared = _Open(seed.copy())
     for found in recognised:
-        small, chunks = _of_file(found, seed)
-        yield from chunks
-        if small is None:
+        file = _File(found)
+        # Whether a file fits beside the others is known at its end: until then both are tried.
+        alone, beside = _Open(seed.copy()), shared.with_next() if shared.slices else None
+        part = file.fill(alone, beside)
+        if file.ended:
+            if beside is None or (shared.records and beside.overfull):
+                if shared.slices:
+                    yield shared.closed()
+                shared = alone
+            else:
+                shared = beside
+            shared.slices.append(part)
             continue
-        if shared.records and (
-            shared.records + len(small.places) > MOST_RECORDS
-            or shared.bytes + _size(small) > MOST_BYTES
-        ):
-            yield shared.close()
-        _append(shared, small)
+        while part.places:
+            alone.slices.append(part)
+            yield alone.closed()
+            alone = _Open(seed.copy())
+            part = file.fill(alone)
     if shared.slices:
-        yield shared.close()
+        yield shared.closed()
 
 
-def _size(part: Slice) -> int:
-    return sum(place.size for place in part.places)
+class _File:
+    """A file being cut: its records, a slice at a time."""
+
+    def __init__(self, found: Recognised) -> None:
+        form = formats.get(found.format)
+        self._found = found
+        self._context = form.prepare(found.source) if form.prepare else None
+        self._pieces = form.pieces(found.source)
+        self._seen = None if form.decode_many else _Occurrences()
+        self._first = True
+        self.ended = False
+
+    def fill(self, chunk: _Open, beside: _Open | None = None) -> Slice:
+        """Enter the next records into a chunk, until it is full or the file ends."""
+        part = Slice(self._found.source, self._found.format, self._context, first=self._first)
+        self._first = False
+        for each in (chunk, beside):
+            if each is not None:
+                each.begin(part)
+        occurrence = self._seen.next if self._seen else _never_twice
+        for piece in self._pieces:
+            chunk.add(piece.data)
+            if beside is not None:
+                beside.add(piece.data)
+            part.places.add(piece, occurrence(piece.data))
+            if chunk.records >= MOST_RECORDS or chunk.bytes >= MOST_BYTES:
+                return part
+        self.ended = True
+        return part
 
 
-def _append(shared: _Open, small: Slice) -> None:
-    shared.begin(Recognised(small.source, small.format, ""), small.context, first=True)
-    for piece, occurrence in small.pieces():
-        shared.add(piece, occurrence)
-
-
-def _of_file(found: Recognised, seed: bytes) -> tuple[Slice | None, Iterator[Chunk]]:
-    """Return the file as one small slice, or the chunks that it fills by itself."""
-    form = formats.get(found.format)
-    context = form.prepare(found.source) if form.prepare else None
-    pieces = form.pieces(found.source)
-    seen = _Occurrences()
-    first = Slice(found.source, found.format, context)
-    size = 0
-    for piece in pieces:
-        first.places.append(_place(piece, seen.next(piece.data)))
-        size += len(piece.data)
-        if len(first.places) >= MOST_RECORDS or size >= MOST_BYTES:
-            return None, _large(first, pieces, seen, seed)
-    return first, iter(())
-
-
-def _large(first: Slice, rest: Iterator[Piece], seen: _Occurrences, seed: bytes) -> Iterator[Chunk]:
-    found = Recognised(first.source, first.format, "")
-    chunk = _Open(seed)
-    _append(chunk, first)
-    yield chunk.close()
-    for piece in rest:
-        if not chunk.slices:
-            chunk.begin(found, first.context, first=False)
-        chunk.add(piece, seen.next(piece.data))
-        if chunk.full:
-            yield chunk.close()
-    if chunk.slices:
-        yield chunk.close()
+def _never_twice(_data: bytes) -> int:
+    return 0

@@ -1,22 +1,34 @@
-"""Runs and steps to columns: each attribute of many objects becomes one typed column."""
+"""Runs and steps to columns: each attribute of many objects becomes one typed column.
+
+Two passes. The first takes columns from a thousand decoded runs at a time, before their objects
+leave the processor's cache: whatever no column can hold shows there. The second, once per batch,
+adds what follows from the columns: owners, positions, canonical calls, what counts as an error.
+"""
 
 from __future__ import annotations
 
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
+from msgspec.structs import astuple
 from xxhash import xxh3_64_hexdigest
 
-from pipeline.landing.canonical import Keyer, canonical_json
-from pipeline.landing.times import micros
-from pipeline.schema import UTC_MICROS, Runs, Steps, Tasks, Tools
+from pipeline.landing.canonical import canonical_json
+from pipeline.landing.times import moments
+from pipeline.schema import UTC_MICROS, Runs, Steps, Table, Tasks, Tools
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pipeline.landing.model import Run, Step, Task
+    import msgspec
+
+    from pipeline.landing.calls import Calls
+    from pipeline.landing.model import Task, Told
     from pipeline.landing.references import ReferenceBook
+
+Columns = dict[str, "list[Any]"]
+TURNED = 512
 
 
 def text(value: Any) -> str | None:
@@ -24,12 +36,17 @@ def text(value: Any) -> str | None:
     return value if value is None or value.__class__ is str else canonical_json(value)
 
 
-def _labels(value: dict[str, Any] | None) -> str | None:
-    return canonical_json(value) if value else None
-
-
-def _values(items: Sequence[Any], name: str) -> list[Any]:
-    return list(map(attrgetter(name), items))
+def by_field(structs: Sequence[msgspec.Struct]) -> Columns:
+    """Return the fields of structs of one class, each as a column."""
+    names = structs[0].__struct_fields__ if structs else ()
+    columns: list[list[Any]] = [[] for _ in names]
+    # A tuple of all fields costs a fraction of looking up each field of each struct by name; a few
+    # hundred at a time stay in the processor's nearest cache while they are turned.
+    for begin in range(0, len(structs), TURNED):
+        turned = zip(*map(astuple, structs[begin : begin + TURNED]), strict=True)
+        for column, values in zip(columns, turned, strict=True):
+            column.extend(values)
+    return dict(zip(names, columns, strict=True))
 
 
 _PLAIN_STEP = (
@@ -37,129 +54,165 @@ _PLAIN_STEP = (
     "is_error", "input_tokens", "output_tokens", "cost_usd", "duration_ms", "reported_backtrack",
 )  # fmt: skip
 _TEXT_STEP = ("output", "error", "content")
-_CALL = ("tool_args", "args_status", "call_key", "name_key")
-_NONE = {type(None)}
-_STRINGS = {str, type(None)}
+_STEP = {name: Steps.polars()[name] for name in _PLAIN_STEP}
+_PLAIN_RUN = (
+    "source_id", "task_id", "trial", "suite", "agent", "agent_version", "model", "prompt_hash",
+    "status", "success", "reward", "completed",
+)  # fmt: skip
+_RUN = {name: Runs.polars()[name] for name in _PLAIN_RUN}
 
 
-def _series(name: str, values: list[Any], dtype: pl.DataType | type[pl.DataType]) -> pl.Series:
-    """Return a typed column; a column without any value costs nothing."""
-    if set(map(type, values)) <= _NONE:
-        return pl.repeat(None, len(values), dtype=dtype, eager=True).alias(name)
+def _no_value(values: Sequence[Any]) -> bool:
+    """Tell whether all values are None, at the cost of a glance where they are not."""
+    return all(value is None for value in values[:64]) and values.count(None) == len(values)
+
+
+def _plain(name: str, values: Sequence[Any], dtype: pl.DataType) -> pl.Series | None:
+    if _no_value(values):
+        return None
     if isinstance(dtype, pl.Enum):
         return pl.Series(name, values, dtype=pl.String).cast(dtype)
     return pl.Series(name, values, dtype=dtype)
 
 
-def _texts(values: list[Any]) -> list[str | None]:
-    if set(map(type, values)) <= _STRINGS:
-        return values
-    return [text(value) for value in values]
+def _texts(name: str, values: Sequence[Any]) -> pl.Series | None:
+    """Return a column of text; what is no text is spelled as JSON."""
+    if _no_value(values):
+        return None
+    try:
+        return pl.Series(name, values, dtype=pl.String)
+    except (TypeError, ValueError):
+        return pl.Series(name, list(map(text, values)), dtype=pl.String)
 
 
-def _moments(values: list[Any]) -> list[int | None]:
-    if set(map(type, values)) <= _NONE:
-        return values
-    return [None if value is None else micros(value) for value in values]
+def _moments(name: str, values: Sequence[Any]) -> pl.Series | None:
+    if _no_value(values):
+        return None
+    return pl.Series(name, moments(values), dtype=pl.Int64).cast(UTC_MICROS)
 
 
-def steps_frame(
-    runs: Sequence[Run], ids: Sequence[str], key: Keyer, *, silence_is_success: bool
-) -> pl.DataFrame:
-    """Return the steps of `runs`, one run after the other.
+def _labels(values: Sequence[dict[str, Any] | None]) -> pl.Series | None:
+    if not any(values):
+        return None
+    told = [canonical_json(value) if value else None for value in values]
+    return pl.Series("labels", told, dtype=pl.String)
 
-    `silence_is_success`: in this format a call that says nothing of an error did not fail.
+
+def _kept(*columns: pl.Series | None) -> list[pl.Series]:
+    return [column for column in columns if column is not None]
+
+
+def steps_columns(runs: Sequence[Told], calls: Calls) -> list[pl.Series]:
+    """Return the steps of `runs`, one run after the other, as far as they tell by themselves.
+
+    `call` is a tool call's number in `calls`. Columns without any value are left out.
     """
-    steps: list[Step] = [step for run in runs for step in run.steps]
-    lengths = pl.Series([len(run.steps) for run in runs], dtype=pl.UInt32)
-    schema = Steps.polars()
-    columns = [_series(name, _values(steps, name), schema[name]) for name in _PLAIN_STEP]
-    columns += [_series(name, _texts(_values(steps, name)), pl.String) for name in _TEXT_STEP]
-    columns.append(_series("started_at", _moments(_values(steps, "started_at")), pl.Int64))
-    labels = [_labels(value) for value in _values(steps, "labels")]
-    columns.append(_series("labels", labels, pl.String))
-    frame = pl.concat([pl.DataFrame(columns), _calls(steps, key)], how="horizontal")
-    return _finished(frame, ids, lengths, silence_is_success=silence_is_success)
-
-
-def _calls(steps: Sequence[Step], key: Keyer) -> pl.DataFrame:
-    """Return the canonical arguments and keys: worked out for the calls, null for other steps."""
-    schema = Steps.polars()
-    rows = [at for at, step in enumerate(steps) if step.kind == "tool_call"]
-    made = [key(step.tool_name or "", step.tool_args) for step in steps if step.kind == "tool_call"]
-    told = zip(*made, strict=True) if made else ([] for _ in _CALL)
-    table = pl.DataFrame(
-        [
-            _series(name, list(values), schema[name])
-            for name, values in zip(_CALL, told, strict=True)
-        ]
+    told = by_field(list(chain.from_iterable([run.steps for run in runs])))
+    if not told:
+        return []
+    numbers = calls.numbers(told["kind"], told["tool_name"], told["tool_args"])
+    return _kept(
+        *(_plain(name, told[name], dtype) for name, dtype in _STEP.items()),
+        *(_texts(name, told[name]) for name in _TEXT_STEP),
+        _moments("started_at", told["started_at"]),
+        _labels(told["labels"]),
+        _plain("call", numbers, pl.UInt32()),
     )
-    place = pl.DataFrame({"at": pl.Series(rows, dtype=pl.UInt32)}).with_row_index("row")
-    each = pl.DataFrame({"at": pl.int_range(len(steps), dtype=pl.UInt32, eager=True)})
-    index = each.join(place, on="at", how="left", maintain_order="left")["row"]
-    return table.select(pl.all().gather(index))
 
 
-def _finished(
-    frame: pl.DataFrame, ids: Sequence[str], lengths: pl.Series, *, silence_is_success: bool
-) -> pl.DataFrame:
-    owners = (
-        pl.DataFrame({"run_id": pl.Series(ids, dtype=pl.String), "n": lengths})
-        .select(
-            pl.col("run_id").repeat_by("n").explode(),
-            pl.int_ranges(0, "n", dtype=pl.UInt32).explode().alias("step_index"),
-        )
+class Origin(NamedTuple):
+    """What the rows of some runs share with no record: where they come from."""
+
+    ids: Sequence[str]
+    identities: Sequence[int]
+    lines: Sequence[int]
+    paths: Sequence[str]
+    silences: Sequence[bool]
+    """Does a call of the run that says nothing of an error count as one that worked?"""
+
+
+def runs_columns(
+    runs: Sequence[Told], origin: Origin, labels: dict[str, str], suite: str | None
+) -> list[pl.Series]:
+    """Return the run columns that hold any value; `labels` and `suite` are the landing's own."""
+    told = by_field(runs)
+    none = [None] * len(runs)
+    states = [None if value is None else canonical_json(value) for value in told["final_state"]]
+    started, ended = (_moments(name, told[name]) for name in ("started_at", "ended_at"))
+    if suite is not None:
+        told["suite"] = [suite] * len(runs)
+    return _kept(
+        *(_plain(name, told.get(name, none), dtype) for name, dtype in _RUN.items()),
+        pl.Series("run_id", origin.ids, dtype=pl.String),
+        _texts("final_output", told["final_output"]),
+        _texts("final_state", states),
+        _labels(_run_labels(told, _kept(started, ended), labels)),
+        started,
+        ended,
+        pl.Series("n_rows", list(map(len, told["steps"])), dtype=pl.UInt32),
+        pl.Series("source_path", origin.paths, dtype=pl.String),
+        pl.Series("source_line", origin.lines, dtype=pl.UInt32),
+        pl.Series("identity", origin.identities, dtype=pl.UInt64),
+        pl.Series("silence", origin.silences, dtype=pl.Boolean),
+    )
+
+
+def _run_labels(
+    told: Columns, times: Sequence[pl.Series], labels: dict[str, str]
+) -> Sequence[dict[str, Any] | None]:
+    """Return the labels of runs: their own, times that could not be read, and the landing's."""
+    found: Sequence[dict[str, Any] | None] = told["labels"]
+    for moment in times:
+        given = told[moment.name]
+        if moment.null_count() > given.count(None):
+            name = f"unread.{moment.name}"
+            found = [
+                {**(own or {}), name: value} if value is not None and read is None else own
+                for own, value, read in zip(found, given, moment, strict=True)
+            ]
+    return [{**(own or {}), **labels} for own in found] if labels else found
+
+
+def finished(
+    runs: pl.DataFrame, steps: pl.DataFrame, calls: Calls
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Add what follows: columns without a value, owners, positions, canonical calls, errors."""
+    silence = runs["silence"]
+    runs = _completed(runs.drop("silence"), Runs)
+    if steps.is_empty():
+        return runs, Steps.empty()
+    lengths = runs["n_rows"]
+    owner = (
+        runs.select(pl.int_range(pl.len(), dtype=pl.UInt32).repeat_by("n_rows").explode())
+        .to_series()
         .drop_nulls()
-    )  # a run without steps explodes to one null
+    )
+    begins = (lengths.cast(pl.UInt64).cum_sum() - lengths).gather(owner)
     failed = pl.col("is_error") | (pl.col("error") != "")
-    if silence_is_success:
-        failed = failed.fill_null(value=False)
+    failed = pl.when(silence.gather(owner)).then(failed.fill_null(value=False)).otherwise(failed)
     is_call = pl.col("kind") == "tool_call"
-    return pl.concat([owners, frame], how="horizontal").with_columns(
+    if "call" in steps.columns:
+        steps = steps.drop("call").with_columns(calls.frame(steps["call"]))
+    steps = _completed(steps, Steps)
+    return runs, steps.with_columns(
+        runs["run_id"].gather(owner).alias("run_id"),
+        (pl.int_range(pl.len(), dtype=pl.UInt64) - begins).cast(pl.UInt32).alias("step_index"),
         pl.when(is_call).then(failed.fill_null(pl.col("is_error"))).alias("is_error"),
         pl.when(is_call)
         .then(pl.col("tool_name").fill_null(""))
         .otherwise("tool_name")
         .alias("tool_name"),
         pl.when(pl.col("duration_ms") >= 0).then("duration_ms").alias("duration_ms"),
-        pl.col("started_at").cast(UTC_MICROS),
     )
 
 
-_PLAIN_RUN = (
-    "source_id", "task_id", "trial", "suite", "agent", "agent_version", "model", "prompt_hash",
-    "status", "success", "reward", "completed",
-)  # fmt: skip
-
-
-def runs_frame(
-    runs: Sequence[Run], ids: Sequence[str], book: ReferenceBook, labels: dict[str, str]
-) -> pl.DataFrame:
-    """Return the run columns that come from the records; `labels` are the landing's own."""
-    schema = Runs.polars()
-    columns = [_series(name, _values(runs, name), schema[name]) for name in _PLAIN_RUN]
-    states = [None if x is None else canonical_json(x) for x in _values(runs, "final_state")]
-    labelled = [_labels(_run_labels(run, labels)) for run in runs]
-    columns += [
-        _series("run_id", list(ids), pl.String),
-        _series("final_output", _texts(_values(runs, "final_output")), pl.String),
-        _series("final_state", states, pl.String),
-        _series("labels", labelled, pl.String),
-        _series("started_at", _moments(_values(runs, "started_at")), pl.Int64).cast(UTC_MICROS),
-        _series("ended_at", _moments(_values(runs, "ended_at")), pl.Int64).cast(UTC_MICROS),
-        _series("reference_set", [book.add(run.references) for run in runs], pl.String),
-        pl.Series("n_rows", [len(run.steps) for run in runs], dtype=pl.UInt32),
-    ]
-    return pl.DataFrame(columns)
-
-
-def _run_labels(run: Run, labels: dict[str, str]) -> dict[str, Any]:
-    """Return a run's labels: its own, times that could not be read, and the landing's."""
-    found = run.labels
-    for name, value in (("started_at", run.started_at), ("ended_at", run.ended_at)):
-        if value is not None and micros(value) is None:
-            found = {**found, f"unread.{name}": value}
-    return {**found, **labels} if labels else found
+def _completed(frame: pl.DataFrame, table: type[Table]) -> pl.DataFrame:
+    """Add the columns that hold no value; as literals, which take no room."""
+    return frame.with_columns(
+        pl.lit(None, dtype=column.dtype).alias(name)
+        for name, column in table.columns.items()
+        if name not in frame.columns
+    )
 
 
 def tasks_frame(tasks: Sequence[Task], book: ReferenceBook, suite: str | None) -> pl.DataFrame:
@@ -175,7 +228,7 @@ def tasks_frame(tasks: Sequence[Task], book: ReferenceBook, suite: str | None) -
             None if task.expected_state is None else canonical_json(task.expected_state),
             book.add(task.references),
             _tools_hash(task),
-            _labels(task.labels),
+            canonical_json(task.labels) if task.labels else None,
             task.mention,
         )
         for task in tasks

@@ -15,7 +15,9 @@ from pipeline.schema import UTC_MICROS, References, Rejects, Runs, Steps, Tasks
 
 if TYPE_CHECKING:
     from pipeline.lake import Lake
-    from pipeline.landing.stage import Options, Staged
+    from pipeline.landing.known import Known
+    from pipeline.landing.options import Options
+    from pipeline.landing.stage import Staged
 
 
 class Outcome(NamedTuple):
@@ -34,23 +36,24 @@ class Outcome(NamedTuple):
     already: bool = False
 
 
-def commit(lake: Lake, staged: Staged, options: Options) -> Outcome:
+def commit(known: Known, staged: Staged, options: Options) -> Outcome:
     """Commit what of `staged` is new, and say what it was."""
     now = datetime.now(UTC)
-    return lake.publish(lambda: _decided(lake, staged, options, now))
+    return known.lake.publish(lambda: _decided(known, staged, options, now))
 
 
-def _decided(lake: Lake, staged: Staged, options: Options, now: datetime) -> Decision[Outcome]:
+def _decided(known: Known, staged: Staged, options: Options, now: datetime) -> Decision[Outcome]:
     """Decide what of `staged` is new to the lake as it is."""
-    of_tasks = _new_tasks(lake, staged)
+    known.refresh()
+    of_tasks = _new_tasks(known, staged)
     new_tasks = of_tasks.tables["tasks"].height if of_tasks else 0
     drafts = [of_tasks] if of_tasks else []
-    if lake.has(f"batches/{staged.name}"):
+    if known.lake.has(f"batches/{staged.name}"):
         already = Outcome(
             staged.name, 0, 0, 0, 0, {}, staged.runs.height, 0, [], new_tasks, already=True
         )
         return Decision(drafts, already)
-    found = repeated(lake, staged.runs, staged.steps)
+    found = repeated(known, staged.runs, staged.steps)
     runs, steps = spliced(staged.runs, staged.steps, found.merged)
     runs, steps = _without(runs, steps, found.dropped)
     runs, steps = _keyed(staged.name, runs, steps, now)
@@ -147,19 +150,6 @@ def latest_tasks(lake: Lake) -> pl.DataFrame:
     return rows.unique(["suite", "task_id"], keep="last", maintain_order=True)
 
 
-def known_reference_sets(lake: Lake) -> pl.Series:
-    """Return the reference sets the lake holds."""
-    found = files(lake.tasks(), "references")
-    if not found:
-        return pl.Series("reference_set", [], dtype=pl.String)
-    return (
-        pl.scan_parquet(found, glob=False)
-        .select(pl.col("reference_set").unique())
-        .collect()
-        .to_series()
-    )
-
-
 def _completed(tasks: pl.DataFrame, latest: pl.DataFrame) -> pl.DataFrame:
     """Fill in what a mere mention of a task leaves out from what is known of it."""
     keys = ["suite", "task_id"]
@@ -175,18 +165,17 @@ def _completed(tasks: pl.DataFrame, latest: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _new_tasks(lake: Lake, staged: Staged) -> Draft | None:
+def _new_tasks(known: Known, staged: Staged) -> Draft | None:
     """Return the folder of the task rows and reference sets that are news, if any are."""
-    latest = latest_tasks(lake)
+    latest = known.latest
     tasks = _completed(staged.tasks, latest).unique(
         ["suite", "task_id"], keep="last", maintain_order=True
     )
     tasks = tasks.join(
         latest, on=Tasks.names(), how="anti", nulls_equal=True, maintain_order="left"
     )
-    known = known_reference_sets(lake)
     references = References.conform(staged.references).filter(
-        ~pl.col("reference_set").is_in(known.implode())
+        ~pl.col("reference_set").is_in(known.reference_sets.implode())
     )
     if not tasks.height and not references.height:
         return None
@@ -196,8 +185,6 @@ def _new_tasks(lake: Lake, staged: Staged) -> Draft | None:
     )
     if tools.height:
         tables["tools"] = tools
-    folders = lake.tasks()
-    sequence = folders[-1].manifest["sequence"] + 1 if folders else 0
-    told = repr((sequence, [table.rows() for table in tables.values()]))
+    told = repr((known.sequence, [table.rows() for table in tables.values()]))
     name = "t-" + xxh3_128_hexdigest(told.encode())[:24]
-    return Draft(f"tasks/{name}", tables, {"name": name, "sequence": sequence})
+    return Draft(f"tasks/{name}", tables, {"name": name, "sequence": known.sequence})

@@ -2,6 +2,7 @@
 
 A scanner that knows only strings and brackets: enough to find where an element ends, and tolerant
 of damage inside one (a broken element is handed over whole, to be refused where it is decoded).
+Whatever a bracket opens is passed in one step where it closes in what has been read.
 """
 
 from __future__ import annotations
@@ -16,6 +17,22 @@ BLOCK = 1 << 20
 
 # A whole string, an unfinished string at the end of what was read, or one structural byte.
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|"(?:[^"\\]|\\.)*+\\?\Z|[\[\]{},:]', re.DOTALL)
+
+
+def _balanced(depth: int) -> bytes:
+    """Return a pattern of text whose brackets all close, nested up to `depth` deep."""
+    string = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+    text = rb'[^"\[\]{}]*+(?:%b[^"\[\]{}]*+)*+' % string
+    for _ in range(depth):
+        text = rb'[^"\[\]{}]*+(?:(?:%b|[\[{]%b[\]}])[^"\[\]{}]*+)*+' % (string, text)
+    return text
+
+
+# From behind a bracket to behind the one that closes it. No quantifier gives anything back, so the
+# time is linear; what is nested deeper is walked token by token until it is no longer.
+_REST = re.compile(_balanced(12) + rb"[\]}]", re.DOTALL)
+MOST_BLOCKS = 16
+"""So much is read in the hope of passing an element in one step."""
 
 
 class Element(NamedTuple):
@@ -44,6 +61,7 @@ class _Window:
         return bool(block)
 
     def drop(self, count: int) -> None:
+        """Forget the first bytes, now and then: what stays is copied."""
         self._count_to(count)
         self.data = self.data[count:]
         self.base += count
@@ -52,6 +70,18 @@ class _Window:
     def _count_to(self, position: int) -> None:
         self.line += self.data.count(b"\n", self.counted, position)
         self.counted = position
+
+    def done_with(self, count: int) -> bool:
+        """Tell whether it is worth while to drop the first bytes."""
+        return count > max(BLOCK, len(self.data) // 2)
+
+    def past(self, position: int) -> int | None:
+        """Return where the bracket opened before `position` is closed; None: look token by token."""
+        while (found := _REST.match(self.data, position)) is None:
+            if self.ended or len(self.data) - position > MOST_BLOCKS * BLOCK:
+                return None
+            self.grow()
+        return found.end()
 
     def elements(self, start: int, end: int) -> list[Element]:
         """Return what stands between two marks: one element, or none where it is blank."""
@@ -112,7 +142,10 @@ def elements_of(file: BinaryIO, member: str | None = None) -> Iterator[Element]:
         if mark == b'"':
             place.string(text)
         elif mark in b"[{":
-            start = position if place.opened(mark) else start
+            if place.opened(mark):
+                start = position
+            else:
+                position = _passed(place, window, position)
         elif mark in b"]}":
             if place.closed():
                 yield from window.elements(start, token.start())
@@ -122,11 +155,20 @@ def elements_of(file: BinaryIO, member: str | None = None) -> Iterator[Element]:
             start = position
         yield from element or ()
         done = position if place.inside is None else start
-        if done > BLOCK:
+        if window.done_with(done):
             window.drop(done)
             position, start = position - done, 0
     if place.inside is not None:
         yield from window.elements(start, len(window.data))
+
+
+def _passed(place: _Place, window: _Window, position: int) -> int:
+    """Return where to look on behind an opening bracket: behind the one that closes it, if seen."""
+    end = window.past(position) if place.depth > 1 else None
+    if end is None:
+        return position
+    place.closed()
+    return end
 
 
 def _next(window: _Window, position: int) -> re.Match[bytes] | None:
@@ -167,10 +209,13 @@ def member_of(file: BinaryIO, name: str) -> bytes | None:
             key = text if depth == 1 else key
             continue
         depth += (mark in b"[{") - (mark in b"]}")
+        if mark in b"[{" and depth > 1 and (end := window.past(position)) is not None:
+            depth, position = depth - 1, end
+            continue
         if start is None:
             if mark == b":" and depth == 1 and key == wanted:
                 start = position
-            elif position > BLOCK:
+            elif window.done_with(position):
                 window.drop(position)
                 position = 0
         elif depth == 0 or (depth == 1 and mark == b","):

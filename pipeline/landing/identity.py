@@ -19,8 +19,9 @@ from pipeline.schema import Runs, Steps
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pipeline.lake import Folder, Lake
-    from pipeline.landing.model import Run
+    from pipeline.lake import Folder
+    from pipeline.landing.known import Known
+    from pipeline.landing.model import Run, Told
     from pipeline.landing.trace_merge import Part
 
 _IGNORED = ("source_path", "source_line", "landed_at", "run_key", "identity")
@@ -32,6 +33,18 @@ def identity(run_id: str, run: Run, labels: str) -> int:
     who = () if run.trace else (run.agent, run.agent_version, run.model)
     parts = (run_id, *who, labels)
     return xxh3_64_intdigest(repr(parts).encode())
+
+
+def identities(ids: Sequence[str], runs: Sequence[Told], labels: str) -> list[int]:
+    """Return the keys of runs that are no traces: as `identity`, many at a time."""
+    rest: dict[tuple[str | None, ...], str] = {}
+    found = []
+    for run_id, run in zip(ids, runs, strict=True):
+        who = (run.agent, run.agent_version, run.model)
+        if who not in rest:
+            rest[who] = repr((*who, labels))[1:]
+        found.append(xxh3_64_intdigest(f"({run_id!r}, {rest[who]}".encode()))
+    return found
 
 
 class Copy(NamedTuple):
@@ -115,19 +128,13 @@ def _decide(copies: Sequence[Copy]) -> Resolution:
     return resolve(copies)
 
 
-def repeated(lake: Lake, runs: pl.DataFrame, steps: pl.DataFrame) -> Resolution:
+def repeated(known: Known, runs: pl.DataFrame, steps: pl.DataFrame) -> Resolution:
     """Find the runs of a staged batch that have landed before, or twice in it, and decide.
 
     Equal copies are told by a hash of all they hold, whole columns at a time; only copies that
     differ are compared call by call.
     """
-    new = runs.select("identity").with_row_index("row")
-    gone = lake.superseded()
-    found = [
-        (batch, rows)
-        for batch in lake.batches()
-        if (rows := _rows_known(batch, new, gone.get(batch.name, set()))).height
-    ]
+    found = known.landed(runs["identity"])
     if not found and not runs["identity"].is_duplicated().any():
         return Resolution(set(), [], [], {})
     told = _contents(runs, steps)
@@ -164,12 +171,10 @@ class _Landed(NamedTuple):
     told: pl.DataFrame
 
 
-def _landed(batch: Folder, rows: pl.DataFrame) -> _Landed:
+def _landed(batch: Folder, rows: Sequence[int]) -> _Landed:
     runs = pl.read_parquet(batch.file("runs"), glob=False)
     steps = pl.read_parquet(batch.file("steps"), glob=False)
-    told = _contents(runs, steps).join(
-        rows.select("row"), on="row", how="semi", maintain_order="left"
-    )
+    told = _contents(runs, steps)[rows]
     return _Landed(batch.name, runs, steps, told)
 
 
@@ -185,21 +190,6 @@ def _contents(runs: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
     return runs.select(
         "identity", (pl.struct(kept).hash() + spans).alias("content")
     ).with_row_index("row")
-
-
-def _rows_known(batch: Folder, new: pl.DataFrame, gone: set[int]) -> pl.DataFrame:
-    if not batch.rows("runs"):
-        return new.clear()
-    rows = (
-        pl.scan_parquet(batch.file("runs", ["identity"]), glob=False)
-        .select("identity")
-        .with_row_index("row")
-        .join(
-            new.lazy().select("identity").unique(), on="identity", how="semi", maintain_order="left"
-        )
-        .collect()
-    )
-    return rows.filter(~pl.col("row").is_in(list(gone))) if gone else rows
 
 
 def _collect(

@@ -14,7 +14,7 @@ from pipeline.landing.reader import Piece
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pipeline.landing.chunks import Place
+    from pipeline.landing.places import Place
     from pipeline.landing.reader import Head, Source
 
 MAGIC = b"PK\x03\x04"

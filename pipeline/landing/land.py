@@ -18,9 +18,11 @@ from pipeline.landing.chunks import Recognised, cut
 from pipeline.landing.commit import Outcome, commit
 from pipeline.landing.configs import write_configs
 from pipeline.landing.guess import unrecognised
+from pipeline.landing.known import Known
 from pipeline.landing.masking import droppable
+from pipeline.landing.options import Options
 from pipeline.landing.reader import Source, expand
-from pipeline.landing.stage import Options, Staged, stage
+from pipeline.landing.stage import Staged, stage
 from pipeline.landing.transport import Copies, unpacked
 
 if TYPE_CHECKING:
@@ -201,13 +203,16 @@ def _outcomes(
             else:
                 yield chunk
 
+    known = None if lake is None else Known(lake)
     for item in _staged(todo(), options, workers):
-        yield item if isinstance(item, Outcome) else _finish(lake, item, options)
+        outcome = item if isinstance(item, Outcome) else _finish(known, item, options)
+        del item  # the rows of one batch are let go of before the next one's are made
+        yield outcome
 
 
-def _finish(lake: Lake | None, staged: Staged, options: Options) -> Outcome:
-    if lake is not None:
-        return commit(lake, staged, options)
+def _finish(known: Known | None, staged: Staged, options: Options) -> Outcome:
+    if known is not None:
+        return commit(known, staged, options)
     is_call = staged.steps["kind"] == "tool_call"
     counts = Counter(staged.rejects["reason"].to_list())
     return Outcome(

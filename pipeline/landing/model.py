@@ -18,7 +18,7 @@ When = str | int | float | None
 """A moment: ISO text (naive is UTC), or seconds, milli-, micro- or nanoseconds since 1970."""
 
 
-class Step(msgspec.Struct, forbid_unknown_fields=True):
+class Step(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """One step of a run. Field names are those of the `steps` table."""
 
     kind: Kind
@@ -67,13 +67,12 @@ class References:
         self.content: str | None = None  # the reference_set, once the writer has worked it out
 
 
-class Run(msgspec.Struct, kw_only=True):
-    """One run. Field names are those of the `runs` table."""
+class Told(msgspec.Struct, kw_only=True):
+    """What a record may say of a run. Field names are those of the `runs` table."""
 
-    steps: list[Step]
     run_id: str | None = None
     """The id, only where it is globally unique; otherwise leave None and give `source_id`."""
-    source_id: str | None = None
+    steps: list[Step]
     task_id: str | None = None
     trial: int | None = None
     suite: str | None = None
@@ -81,7 +80,7 @@ class Run(msgspec.Struct, kw_only=True):
     agent_version: str | None = None
     model: str | None = None
     prompt_hash: str | None = None
-    labels: dict[str, Any] = {}
+    labels: dict[str, Any] | None = None
     started_at: When = None
     ended_at: When = None
     status: Status = "ok"
@@ -90,6 +89,13 @@ class Run(msgspec.Struct, kw_only=True):
     completed: bool | None = None
     final_output: Any = None
     final_state: Any = None
+
+
+class Run(Told, kw_only=True):
+    """One run."""
+
+    labels: dict[str, Any] = {}
+    source_id: str | None = None
     references: References | None = None
     trace: bool = False
     """Is the id a trace's? Its parts may land apart, and are one run."""

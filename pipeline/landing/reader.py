@@ -28,6 +28,13 @@ if TYPE_CHECKING:
     from pipeline.landing.model import Damage
 
 HEAD_BYTES = 1 << 18
+BLOCK = 1 << 20
+START = b"{["
+"""How records begin, hardly ever after blanks."""
+FEW_LINES = 64
+"""So few in a block are long ones, or all there are: each is looked at by itself."""
+GLUE = (b"}{", b"} {")
+"""What stands between two objects on one line."""
 BOM = b"\xef\xbb\xbf"
 PARQUET = b"PAR1"
 BROKEN_PARQUET = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
@@ -102,19 +109,23 @@ class Source:
             return Head("parquet", _columns(self.path), None, text, self.path.name)
         return look(text, self.path.name, whole=len(text) < HEAD_BYTES)
 
-    def lines(self) -> Iterator[Piece]:
-        """Yield one piece per line that is not blank."""
-        offset = 0
-        ordinal = 0
+    def lines(self, *, glued: bool = False) -> Iterator[Piece]:
+        """Yield one piece per value; a line of several, unless they may stay `glued`, is split."""
+        offset = ordinal = number = 0
         with self.open() as file:
-            for number, line in enumerate(file, 1):
-                body = line.removeprefix(BOM).lstrip() if number == 1 else line.lstrip()
-                data = body.rstrip()
-                begin = offset + len(line) - len(body)
-                for at, value in _glued(data):
-                    yield Piece(value, number, begin + at, ordinal)
-                    ordinal += 1
-                offset += len(line)
+            while lines := file.readlines(BLOCK):
+                split = not glued and _may_be_glued(lines)
+                for line in lines:
+                    number += 1
+                    data = line.strip()
+                    begin = offset
+                    if line[:1] not in START:
+                        data, begin = _late(line, offset, first=number == 1)
+                    offset += len(line)
+                    for at, value in unglued(data) if split else ((0, data),):
+                        if value:
+                            yield Piece(value, number, begin + at, ordinal)
+                            ordinal += 1
 
     def elements(self, member: str | None = None) -> Iterator[Piece]:
         """Yield one piece per element of the top array, or of the top object's array `member`."""
@@ -131,17 +142,31 @@ class Source:
             begin = len(whole) - len(body)
             yield Piece(data, 1 + whole.count(b"\n", 0, begin), begin)
 
-    def records(self) -> Iterator[Piece]:
-        """Yield lines, array elements or the document: whatever the content is."""
+    def records(self, *, glued: bool = False) -> Iterator[Piece]:
+        """Yield lines (see there), array elements or the document: whatever the content is."""
         framing = self.head.framing
         if framing == "array":
             return self.elements()
-        return self.document() if framing == "object" else self.lines()
+        return self.document() if framing == "object" else self.lines(glued=glued)
 
 
-def _glued(line: bytes) -> Iterable[tuple[int, bytes]]:
+def _late(line: bytes, offset: int, *, first: bool) -> tuple[bytes, int]:
+    """Return a record and where it begins, where that is not the line's begin."""
+    body = (line.removeprefix(BOM) if first else line).lstrip()
+    return body.rstrip(), offset + len(line) - len(body)
+
+
+def _may_be_glued(lines: list[bytes]) -> bool:
+    """Tell whether a line may hold two objects; a quick look at many that hardly ever do."""
+    if len(lines) < FEW_LINES:
+        return True
+    text = pl.Series(lines, dtype=pl.Binary)
+    return any(bool(text.bin.contains(mark).any()) for mark in GLUE)
+
+
+def unglued(line: bytes) -> Iterable[tuple[int, bytes]]:
     """Split a line where two writers left out the line's end; most lines need no second look."""
-    if (b"}{" in line or b"} {" in line) and not _is_one_value(line):
+    if any(mark in line for mark in GLUE) and not _is_one_value(line):
         return values_of(line)
     return [(0, line)] if line else []
 
@@ -204,7 +229,7 @@ def look(text: bytes, name: str = "", *, whole: bool = True) -> Head:
         return Head("empty", None, None, text, name)
     lines = [line for line in body.splitlines()[:40] if line.strip()]
     several = len(lines) > 1
-    first_line = next(value for _, value in _glued(lines[0].strip()))
+    first_line = next(value for _, value in unglued(lines[0].strip()))
     value = _partial(body)
     if body[:1] == b"[" and not (several and _is_whole(first_line)):
         items = value if isinstance(value, list) else []
@@ -214,7 +239,7 @@ def look(text: bytes, name: str = "", *, whole: bool = True) -> Head:
         return Head("object", value, None, text, name)
     if body[:1] == b'"' and not several:
         return Head("string", value, None, text, name)
-    records = [_partial(value) for line in lines for _, value in _glued(line.strip())]
+    records = [_partial(value) for line in lines for _, value in unglued(line.strip())]
     good = [record for record in records if record is not None]
     one_cut_line = not several and not whole
     framing = "lines" if good or one_cut_line else "other"

@@ -12,6 +12,8 @@ from pipeline.landing.model import RejectError
 from pipeline.schema import References as Table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pipeline.landing.model import Expected, References
 
 Row = tuple[Any, ...]
@@ -49,6 +51,11 @@ class ReferenceBook:
             self._sets[name] = rows
         return name
 
+    def add_all(self, many: Sequence[References | None]) -> list[str | None]:
+        """Enter the alternatives of many records; formats hand out equal ones as one object."""
+        names = {id(one): self.add(one) for one in {id(one): one for one in many}.values()}
+        return [names[id(one)] for one in many]
+
     def _rows(self, index: int, calls: list[Expected]) -> list[Row]:
         if not calls:
             return [(index, *[None] * (len(_COLUMNS) - 1))]
@@ -74,6 +81,7 @@ class ReferenceBook:
         )
 
     def frame(self) -> pl.DataFrame:
-        """Return all sets as rows of the `references` table."""
-        rows = [(name, *row) for name, rows in self._sets.items() for row in rows]
+        """Return all sets as rows of the `references` table, by name."""
+        # The order in which they came depends on how many records were decoded together.
+        rows = [(name, *row) for name, rows in sorted(self._sets.items()) for row in rows]
         return pl.DataFrame(rows, schema=Table.polars(), orient="row")

@@ -14,7 +14,7 @@ from pipeline.landing.reader import Piece
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from pipeline.landing.chunks import Place
+    from pipeline.landing.places import Place
     from pipeline.landing.reader import Source
 
 

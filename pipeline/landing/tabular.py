@@ -21,7 +21,7 @@ from pipeline.landing.reader import BROKEN_PARQUET, Piece
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pipeline.landing.chunks import Place
+    from pipeline.landing.places import Place
     from pipeline.landing.reader import Source
 
 BATCH_ROWS = 1024

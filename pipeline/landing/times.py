@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICRO = timedelta(microseconds=1)
 
 # Numbers say their own unit: today is 1.8e9 s, 1.8e12 ms, 1.8e15 us, 1.8e18 ns.
 _UNITS = ((1e11, 1_000_000.0), (1e14, 1_000.0), (1e17, 1.0))
+
+
+def moments(values: Sequence[Any]) -> list[int | None]:
+    """Return moments, each as `micros` reads it.
+
+    >>> moments(["1970-01-01T00:00:01Z", 1.5, None, "yesterday"])
+    [1000000, 1500000, None, None]
+    """
+    read = datetime.fromisoformat
+    try:
+        return [None if text is None else (read(text) - EPOCH) // _MICRO for text in values]
+    except (TypeError, ValueError):  # numbers, naive times, or no moments: each by itself
+        return [micros(value) for value in values]
 
 
 def micros(value: object) -> int | None:

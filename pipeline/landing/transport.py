@@ -19,6 +19,7 @@ from pipeline.errors import LakeError
 from pipeline.landing.inspect_archive import is_archive
 from pipeline.landing.model import Damage
 from pipeline.landing.reader import STDIN, Source
+from pipeline.landing.spool import spool
 from pipeline.landing.unpacking import BLOCK, PACKED, DamagedError
 from pipeline.landing.zipped import ZIP, members
 
@@ -49,8 +50,7 @@ class Copies:
     @cached_property
     def folder(self) -> Path:
         """The folder."""
-        made = tempfile.TemporaryDirectory(prefix="trajtab-")
-        return Path(self._stack.enter_context(made))
+        return self._stack.enter_context(spool())
 
     def new(self) -> Path:
         """Return an empty folder in it."""

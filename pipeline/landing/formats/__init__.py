@@ -10,8 +10,16 @@ from pipeline.errors import UnknownNameError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from pipeline.landing.chunks import Place
+    from pipeline.landing.model import References, Told
+    from pipeline.landing.places import Place
     from pipeline.landing.reader import Head, Piece, Source
+
+
+class Many(NamedTuple):
+    """Many records of one run each, every run with an id of its own."""
+
+    runs: Sequence[Told]
+    references: Sequence[References | None]
 
 
 class Format(NamedTuple):
@@ -44,6 +52,12 @@ class Format(NamedTuple):
     """How records are read again from their places, where they are not each one run of bytes."""
     lands: Literal["runs", "annotations"] = "runs"
     """Which room of the lake it fills: what agents did, or what people say of it."""
+    decode_many: Callable[[Sequence[bytes]], Many] | None = None
+    """A short way for records without any flaw: the same as `decode` one by one, or any error.
+
+    A format that has it gives every run an id, so that equal records need no telling apart, and
+    leaves lines that hold several values whole: they turn up as a flaw.
+    """
 
 
 _NAMES = (

@@ -19,8 +19,8 @@ from pipeline.landing.trace import only_input, run_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pipeline.landing.chunks import Place
     from pipeline.landing.model import Run
+    from pipeline.landing.places import Place
     from pipeline.landing.reader import Head, Piece, Source
     from pipeline.landing.spans import Role
 

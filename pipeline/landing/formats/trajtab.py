@@ -8,36 +8,19 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from pipeline.landing.decode import decoding
-from pipeline.landing.formats import Format
-from pipeline.landing.model import Expected, References, RejectError, Run, Status, Step, When
+from pipeline.landing.formats import Format, Many
+from pipeline.landing.model import Expected, References, RejectError, Run, Step, Told
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pipeline.landing.reader import Head, Piece
 
 
-class Record(msgspec.Struct, forbid_unknown_fields=True):
+class Record(Told, kw_only=True, forbid_unknown_fields=True):
     """One line."""
 
     run_id: str
-    steps: list[Step]
-    task_id: str | None = None
-    trial: int | None = None
-    suite: str | None = None
-    agent: str | None = None
-    agent_version: str | None = None
-    model: str | None = None
-    prompt_hash: str | None = None
-    labels: dict[str, Any] | None = None
-    started_at: When = None
-    ended_at: When = None
-    status: Status = "ok"
-    success: bool | None = None
-    reward: float | None = None
-    completed: bool | None = None
-    final_output: Any = None
-    final_state: Any = None
     expected: msgspec.Raw | UnsetType = UNSET
 
 
@@ -100,39 +83,28 @@ def _references(data: bytes) -> References | None:
     return References([decoding(_decode_list, data)])
 
 
-def _final_output(record: Record) -> Any:
-    if record.final_output is not None:
-        return record.final_output
-    finals = [step.content for step in record.steps if step.kind == "final"]
-    return finals[-1] if finals else None
+def _checked(record: Record) -> Record:
+    if record.trial is not None and record.trial < 0:
+        raise RejectError("bad_value", f"trial is {record.trial}; it counts from 0")
+    if record.final_output is None:
+        record.final_output = next(
+            (step.content for step in reversed(record.steps) if step.kind == "final"), None
+        )
+    return record
 
 
 def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     """Decode one line into its run."""
-    record = decoding(_record, piece.data)
-    if record.trial is not None and record.trial < 0:
-        raise RejectError("bad_value", f"trial is {record.trial}; it counts from 0")
-    yield Run(
-        steps=record.steps,
-        run_id=record.run_id,
-        task_id=record.task_id,
-        trial=record.trial,
-        suite=record.suite,
-        agent=record.agent,
-        agent_version=record.agent_version,
-        model=record.model,
-        prompt_hash=record.prompt_hash,
-        labels=record.labels or {},
-        started_at=record.started_at,
-        ended_at=record.ended_at,
-        status=record.status,
-        success=record.success,
-        reward=record.reward,
-        completed=record.completed,
-        final_output=_final_output(record),
-        final_state=record.final_state,
-        references=references(record.expected),
-    )
+    record = _checked(decoding(_record, piece.data))
+    told = {name: getattr(record, name) for name in Told.__struct_fields__}
+    labels = record.labels or {}
+    yield Run(**{**told, "labels": labels, "references": references(record.expected)})
+
+
+def decode_many(bodies: Sequence[bytes]) -> Many:
+    """Decode lines that are as the format says, at once and without a `Run` for each."""
+    records = [_checked(record) for record in map(_decode, bodies)]
+    return Many(records, [references(record.expected) for record in records])
 
 
 def sniff(head: Head) -> str | None:
@@ -149,8 +121,9 @@ FORMAT = Format(
     name="trajtab",
     title="trajtab's own JSONL, one run per line",
     sniff=sniff,
-    pieces=lambda source: source.records(),
+    pieces=lambda source: source.records(glued=True),
     decode=decode,
+    decode_many=decode_many,
     fills="everything",
     lacks="nothing",
     expects=("run_id", "steps"),
