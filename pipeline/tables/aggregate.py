@@ -11,7 +11,7 @@ from pipeline import queries
 from pipeline.tables.fixed_point import create_sums
 from pipeline.tables.groups import create_grouped, groups_of, named
 from pipeline.tables.intervals import with_intervals
-from pipeline.tables.nulls import null_notes
+from pipeline.tables.nulls import counts_errors, null_notes
 from pipeline.tables.result import Result
 from pipeline.tables.session import opened
 
@@ -94,11 +94,6 @@ def rules(metrics: Sequence[Metric]) -> pl.DataFrame:
         },
         schema_overrides={"place": pl.Int64, "low": pl.Float64, "high": pl.Float64},
     )
-
-
-def counts_errors(metric: Metric) -> bool:
-    """Tell whether a run that failed for infrastructure reasons is an error of this metric."""
-    return metric.reference or metric.family == "outcome"
 
 
 def mean_over_groups(rows: pl.DataFrame) -> list[str]:
