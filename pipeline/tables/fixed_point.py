@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pipeline.metrics.metric import Metric
     from pipeline.tables.groups import Group
 
-SCALES = {"flag": "1.0", "count": "1.0", "fraction": "2.0 ** 49"}
+SCALES = {"flag": 1.0, "count": 1.0, "fraction": 2.0**49}
 """Scales that need no look at the values; amounts have one per group, so that one group's
 largest value does not coarsen another's."""
 
@@ -46,11 +46,14 @@ def create_sums(
         con.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS {query}")
 
 
-def units(metric: Metric, scale: str) -> str:
+def units(metric: Metric, value: str, scale: str) -> str:
     """Return the SQL of a metric's value in whole units; flags and counts are whole as they are."""
-    if metric.kind in ("flag", "count"):
-        return f"{quoted(metric.name)}::BIGINT"
-    return f"fixed({quoted(metric.name)}, {scale})"
+    return f"{value}::BIGINT" if metric.kind in ("flag", "count") else f"fixed({value}, {scale})"
+
+
+def literal(scale: float) -> str:
+    """Return a scale as SQL: a text cast is exact, a bare literal might be read as a decimal."""
+    return f"'{scale!r}'::DOUBLE"
 
 
 def _with_scales(
@@ -71,7 +74,7 @@ def _with_scales(
 
 
 def _by_task(metrics: Sequence[Metric], groups: Sequence[Group], source: str) -> str:
-    gathered = _each(metrics, "task_sums", lambda m: f"gathered({units(m, _scale(m))})")
+    gathered = _each(metrics, "task_sums", lambda m: f"gathered({_units(m)})")
     return f"""
         SELECT {_keys(groups)}suite, task_id, {gathered}
         FROM {source}
@@ -97,7 +100,7 @@ def _summed(metric: Metric) -> str:
     if metric.kind == "flag":
         return f"summed_flags({name})"
     macro = "summed_fractions" if metric.kind == "fraction" else "summed"
-    return f"{macro}({name}, {units(metric, _scale(metric))})"
+    return f"{macro}({name}, {_units(metric)})"
 
 
 def _pooled(metric: Metric) -> str:
@@ -109,7 +112,8 @@ def _pooled(metric: Metric) -> str:
 def _ranges(metrics: Sequence[Metric], groups: Sequence[Group]) -> str:
     def spread(metric: Metric) -> str:
         part = quoted(f"sums_{metric.name}")
-        scale = SCALES.get(metric.kind, f"scale_of(min({part}.lo), max({part}.hi))")
+        own = f"scale_of(min({part}.lo), max({part}.hi))"
+        scale = literal(SCALES[metric.kind]) if metric.kind in SCALES else own
         return f"{{'lo': min({part}.lo), 'hi': max({part}.hi), 'scale': {scale}}}"
 
     return per_group(groups, _each(metrics, "range", spread), "by_kind")
@@ -157,6 +161,12 @@ def _keys(groups: Sequence[Group]) -> str:
     return "".join(f"grouped.{name} AS {name}, " for name in names)
 
 
+def _units(metric: Metric) -> str:
+    return units(metric, quoted(metric.name), _scale(metric))
+
+
 def _scale(metric: Metric) -> str:
     """Return the SQL of a metric's scale: a column of `scales` for amounts."""
-    return SCALES.get(metric.kind, quoted(f"scale_{metric.name}"))
+    if metric.kind in SCALES:
+        return literal(SCALES[metric.kind])
+    return quoted(f"scale_{metric.name}")

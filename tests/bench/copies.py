@@ -46,12 +46,11 @@ def _scored(lake: Lake, policy: Policy) -> list[tuple[Folder, Folder]]:
         raise ValueError(f"{lake.path}: a lake with all runs scored and none replaced is wanted")
     latest = latest_tasks(lake)
     found = {folder.name: folder for folder in state.scores}
-    pairs = [
+    return [
         (batch, found[score_name(batch, policy, tasks_of(batch, latest))])
         for batch in lake.batches()
         if batch.rows("runs")
     ]
-    return pairs
 
 
 def _copy(lake: Lake, policy: Policy, batch: Folder, scores: Folder, number: int) -> None:
