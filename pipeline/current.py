@@ -25,6 +25,8 @@ TASKS_USED = (
     "reference_outputs", "tools_hash",
 )  # fmt: skip
 """What scores are made from of a task: if one of these changes, its runs are scored again."""
+AT_ONCE = 8
+"""So many batches are read together: memory does not grow with the lake."""
 
 
 class Current(NamedTuple):
@@ -67,14 +69,16 @@ def score_names(batches: Sequence[Folder], policy: Policy, latest: pl.DataFrame)
     texts = _texts(known)
     keys = known.lazy().select("suite", "task_id").with_row_index("place")
     attempting = [batch for batch in batches if batch.rows("runs") and texts]
-    found = pl.collect_all(
-        keys.join(
-            pl.scan_parquet(batch.file("runs"), glob=False).select("suite", "task_id"),
-            on=["suite", "task_id"], how="semi", nulls_equal=True,
-        ).select(pl.col("place").sort())
-        for batch in attempting
-    )  # fmt: skip
-    places = {b.name: rows["place"] for b, rows in zip(attempting, found, strict=True)}
+    places = {}
+    for part in (attempting[i : i + AT_ONCE] for i in range(0, len(attempting), AT_ONCE)):
+        found = pl.collect_all(
+            keys.join(
+                pl.scan_parquet(batch.file("runs"), glob=False).select("suite", "task_id"),
+                on=["suite", "task_id"], how="semi", nulls_equal=True,
+            ).select(pl.col("place").sort())
+            for batch in part
+        )  # fmt: skip
+        places |= {batch.name: rows["place"] for batch, rows in zip(part, found, strict=True)}
     return [_name(b, policy, [texts[i] for i in places.get(b.name, ())]) for b in batches]
 
 

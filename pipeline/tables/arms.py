@@ -116,7 +116,8 @@ def _arms(
     con: DuckDBPyConnection, lake: Lake, asked: Sequence[Asked], where: str | None
 ) -> list[Arm]:
     policies = [policy_of(lake, arm.policy) for arm in asked]
-    known = {policy.hash: (policy, current(lake, policy)) for policy in policies}
+    distinct = {policy.hash: policy for policy in policies}
+    known = {name: (policy, current(lake, policy)) for name, policy in distinct.items()}
     sides = [
         Side(arm.name, policy.hash, _named(arm, where), _condition(arm, where))
         for arm, policy in zip(asked, policies, strict=True)
