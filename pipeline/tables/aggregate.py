@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from pipeline.lake import Lake
     from pipeline.metrics.metric import Metric
+    from pipeline.tables.groups import Group
 
 COLUMNS = (
     "metric", "n_total", "n_scored", "n_null", "n_error", "n_vacuous", "mean", "micro", "std",
@@ -71,6 +72,13 @@ def aggregate_scores(
     groups = groups_of(by)
     create_grouped(con, groups)
     create_sums(con, metrics, groups)
+    return aggregate_sums(con, metrics, groups)
+
+
+def aggregate_sums(
+    con: DuckDBPyConnection, metrics: Sequence[Metric], groups: Sequence[Group]
+) -> pl.DataFrame:
+    """Aggregate what `fixed_point.create_sums` made."""
     con.register("measures", rules(metrics).to_arrow())
     rows = with_intervals(con.sql(queries.read("tables/aggregate")).pl())
     grouped = named(con, rows, "ranges", groups)

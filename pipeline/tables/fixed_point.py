@@ -34,10 +34,18 @@ def create_sums(
     `sql/tables/aggregate.sql` and `sql/tables/trend.sql` read them, and say what they hold.
     """
     con.execute(queries.read("tables/fixed_point"))
-    source = _with_scales(con, metrics, groups)
+    create_scales(con, metrics, groups)
+    con.execute(f"CREATE OR REPLACE TEMP TABLE by_task AS {by_task(metrics, groups)}")
+    con.execute(f"CREATE OR REPLACE TEMP TABLE by_kind AS {by_kind(metrics, groups)}")
+    roll_up(con, metrics, groups)
+
+
+def roll_up(con: DuckDBPyConnection, metrics: Sequence[Metric], groups: Sequence[Group]) -> None:
+    """Create the tables of `create_sums` from `by_task` and `by_kind`, which hold no runs.
+
+    `by_kind` may have several rows of one kind, one below the other: they add up.
+    """
     for table, query in {
-        "by_task": _by_task(metrics, groups, source),
-        "by_kind": _by_kind(metrics, groups, source),
         "ranges": _ranges(metrics, groups),
         "sums": _sums(groups),
         "task_sums": _numbered(groups, "by_task"),
@@ -56,33 +64,37 @@ def literal(scale: float) -> str:
     return f"'{scale!r}'::DOUBLE"
 
 
-def _with_scales(
+def create_scales(
     con: DuckDBPyConnection, metrics: Sequence[Metric], groups: Sequence[Group]
-) -> str:
-    """Return the rows to read; where metrics are amounts, with the scales of the run's group."""
-    amounts = [metric for metric in metrics if metric.kind not in SCALES]
-    if not amounts:
-        return "grouped"
+) -> None:
+    """Create the table `scales`, of the metrics that are amounts: one row per group."""
 
     def scale(metric: Metric) -> str:
         name = quoted(metric.name)
         return f"scale_of(min({name})::DOUBLE, max({name})::DOUBLE)"
 
-    query = per_group(groups, _each(amounts, "scale", scale))
-    con.execute(f"CREATE OR REPLACE TEMP TABLE scales AS {query}")
-    return f"grouped JOIN scales ON {same(groups, 'grouped', 'scales')}"
+    if open_ended := amounts(metrics):
+        query = per_group(groups, _each(open_ended, "scale", scale))
+        con.execute(f"CREATE OR REPLACE TEMP TABLE scales AS {query}")
 
 
-def _by_task(metrics: Sequence[Metric], groups: Sequence[Group], source: str) -> str:
+def amounts(metrics: Sequence[Metric]) -> list[Metric]:
+    """Return the metrics whose scale depends on their values."""
+    return [metric for metric in metrics if metric.kind not in SCALES]
+
+
+def by_task(metrics: Sequence[Metric], groups: Sequence[Group]) -> str:
+    """Return the query of n and total per group and task, over `grouped` (and `scales`)."""
     gathered = _each(metrics, "task_sums", lambda m: f"gathered({_units(m)})")
     return f"""
         SELECT {_keys(groups)}suite, task_id, {gathered}
-        FROM {source}
+        FROM {_source(metrics, groups)}
         WHERE task_id IS NOT NULL
         GROUP BY ALL"""  # noqa: S608 - names of the registry
 
 
-def _by_kind(metrics: Sequence[Metric], groups: Sequence[Group], source: str) -> str:
+def by_kind(metrics: Sequence[Metric], groups: Sequence[Group]) -> str:
+    """Return the query of all other sums per group and kind of run, over the same."""
     told = " + ".join(
         f"CASE WHEN {condition} THEN {1 << bit} ELSE 0 END"
         for bit, condition in enumerate(conditions(metrics))
@@ -91,8 +103,15 @@ def _by_kind(metrics: Sequence[Metric], groups: Sequence[Group], source: str) ->
         SELECT
             {_keys(groups)}{told} AS kind, count(*) AS n_rows,
             {_each(metrics, "sums", _summed)}, {_each(metrics, "pooled", _pooled)}
-        FROM {source}
+        FROM {_source(metrics, groups)}
         GROUP BY ALL"""  # noqa: S608 - same
+
+
+def _source(metrics: Sequence[Metric], groups: Sequence[Group]) -> str:
+    """Return the rows to read; where metrics are amounts, with the scales of the run's group."""
+    if not amounts(metrics):
+        return "grouped"
+    return f"grouped JOIN scales ON {same(groups, 'grouped', 'scales')}"
 
 
 def _summed(metric: Metric) -> str:
