@@ -69,7 +69,7 @@ def score_names(batches: Sequence[Folder], policy: Policy, latest: pl.DataFrame)
     texts = _texts(known)
     keys = known.lazy().select("suite", "task_id").with_row_index("place")
     attempting = [batch for batch in batches if batch.rows("runs") and texts]
-    places = {}
+    places: dict[str, pl.Series] = {}
     for part in (attempting[i : i + AT_ONCE] for i in range(0, len(attempting), AT_ONCE)):
         found = pl.collect_all(
             keys.join(
