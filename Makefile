@@ -9,10 +9,10 @@ READY := $(VENV)/.ready
 LOGS ?= data_samples
 OUT ?= report.html
 
-.PHONY: help install report test doctest check lint types wheel docs pages screenshots bench build lock soak fuzz clean
+.PHONY: help install report test doctest check lint types wheel docs pages screenshots bench build lock soak soak-runs fuzz clean
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -m venv $(VENV)
@@ -52,11 +52,14 @@ pages: $(READY) ## write the documentation pages that are made from code
 screenshots: $(READY) ## pictures of the pages, in build/screenshots/; needs chromium
 	$(BIN)/python tests/screenshots.py build/screenshots
 
-bench: $(READY) ## measure; prints ratios, machine and versions
-	$(BIN)/python -m tests.bench
+bench: $(READY) ## measure; prints ratios, machine and versions; writes bench.json
+	$(BIN)/python -m tests.bench $(BENCH)
 
 soak: $(READY) ## property tests, many more examples
 	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest -q -n 2 tests
+
+soak-runs: $(READY) ## land, score, aggregate RUNS=10000000 runs; CPU and peak memory as JSON
+	$(BIN)/python -m tests.bench.soak --runs $(or $(RUNS),10000000)
 
 fuzz: $(READY) ## damage every log at hand and land it, for FOR=300 seconds
 	$(BIN)/python -m tests.fuzz $(or $(FOR),300)

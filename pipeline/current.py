@@ -26,6 +26,8 @@ TASKS_USED = (
     "reference_outputs", "tools_hash",
 )  # fmt: skip
 """What scores are made from of a task: if one of these changes, its runs are scored again."""
+AT_ONCE = 8
+"""So many batches are read together: memory does not grow with the lake."""
 
 
 class Current(NamedTuple):
@@ -61,8 +63,35 @@ def tasks_of(batch: Folder, latest: pl.DataFrame) -> pl.DataFrame:
 
 def score_name(batch: Folder, policy: Policy, tasks: pl.DataFrame) -> str:
     """Name the scores of a batch by all they are made from."""
+    return _name(batch, policy, _texts(tasks))
+
+
+def score_names(batches: Sequence[Folder], policy: Policy, latest: pl.DataFrame) -> list[str]:
+    """Return `score_name` of many batches, reading them together and each task once."""
+    known = latest.sort("suite", "task_id")
+    texts = _texts(known)
+    keys = known.lazy().select("suite", "task_id").with_row_index("place")
+    attempting = [batch for batch in batches if batch.rows("runs") and texts]
+    places: dict[str, pl.Series] = {}
+    for part in (attempting[i : i + AT_ONCE] for i in range(0, len(attempting), AT_ONCE)):
+        found = pl.collect_all(
+            keys.join(
+                pl.scan_parquet(batch.file("runs"), glob=False).select("suite", "task_id"),
+                on=["suite", "task_id"], how="semi", nulls_equal=True,
+            ).select(pl.col("place").sort())
+            for batch in part
+        )  # fmt: skip
+        places |= {batch.name: rows["place"] for batch, rows in zip(part, found, strict=True)}
+    return [_name(b, policy, [texts[i] for i in places.get(b.name, ())]) for b in batches]
+
+
+def _texts(tasks: pl.DataFrame) -> list[str]:
+    return [repr(row) for row in tasks.select(TASKS_USED).rows()]
+
+
+def _name(batch: Folder, policy: Policy, tasks: list[str]) -> str:
     told = xxh3_128(f"{policy.hash}\0{METRICS_VERSION}\0{batch.name}\0".encode())
-    told.update(repr(tasks.select(TASKS_USED).rows()).encode())
+    told.update(f"[{', '.join(tasks)}]".encode())
     return "s-" + told.hexdigest()[:24]
 
 
@@ -72,8 +101,9 @@ def current(lake: Lake, policy: Policy) -> Current:
     found = {folder.name: folder for folder in lake.scores(policy.hash)}
     scores: list[Folder] = []
     unscored: list[Folder] = []
-    for batch in lake.batches():
-        score = found.get(score_name(batch, policy, tasks_of(batch, latest)))
+    batches = lake.batches()
+    for batch, name in zip(batches, score_names(batches, policy, latest), strict=True):
+        score = found.get(name)
         if score is not None:
             scores.append(score)
         elif batch.rows("runs"):
@@ -108,6 +138,7 @@ def connect(
     """Open DuckDB in memory, in UTC, with the metric macros installed unless they are not needed."""
     con = duckdb.connect()
     con.execute("SET TimeZone = 'UTC'; SET preserve_insertion_order = true")
+    con.execute("SET parquet_metadata_cache = true")  # files are immutable, and read several times
     if threads is not None:
         con.execute(f"SET threads = {threads}")
     if memory_limit is not None:

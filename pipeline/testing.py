@@ -20,10 +20,10 @@ from pipeline.cli.table import render
 from pipeline.errors import InputError
 from pipeline.lake import Lake
 from pipeline.report.diff import diffs
-from pipeline.tables.arms import BASELINE, CANDIDATE, SIDES, Asked, opened_arms
+from pipeline.tables.arm_runs import value_of
+from pipeline.tables.arms import BASELINE, CANDIDATE, Asked, opened_arms
 from pipeline.tables.compare import compare
 from pipeline.tables.gate import gate as judge
-from pipeline.tables.groups import quoted
 from pipeline.tables.pairing import paired
 from pipeline.tables.tasks import named_tasks, task_name
 from pipeline.text import cell, one_line
@@ -129,12 +129,12 @@ def worst(arms: Opened, metrics: Sequence[Metric], most: int) -> list[Worse]:
 
     Each task is there once.
     """
+    rows = paired(arms, metrics)
     names = named_tasks(arms.con.table("tasks").pl())
     signs = {place: -1 if metric.better == "lower" else 1 for place, metric in enumerate(metrics)}
     drop = pl.col("difference") * pl.col("place").replace_strict(signs, return_dtype=pl.Int64)
     found = (
-        paired(arms, metrics)
-        .with_columns(drop=drop)
+        rows.with_columns(drop=drop)
         .filter(pl.col("drop") > 0)
         .sort("drop", descending=True, maintain_order=True)
         .with_columns(rank=pl.int_range(pl.len()).over("place"))
@@ -154,14 +154,17 @@ def worst(arms: Opened, metrics: Sequence[Metric], most: int) -> list[Worse]:
 
 
 def _worst_run(arms: Opened, metric: Metric, task: int) -> tuple[str, int]:
-    value = f"arms.{quoted(metric.name)}"
+    value = value_of(metric.name)
     order = "DESC" if metric.better == "lower" else "ASC"
     found: tuple[str, int] = arms.con.execute(
         f"""
-        SELECT run_id, run_key FROM arms JOIN runs USING (run_key)
-        WHERE side = ? AND task = ? AND {value} IS NOT NULL
+        SELECT run_id, run_key FROM arm_runs SEMI JOIN (FROM tasks WHERE task = ?) AS t
+            ON t.suite IS NOT DISTINCT FROM arm_runs.suite
+            AND t.task_id IS NOT DISTINCT FROM arm_runs.task_id
+            AND t.alone IS NOT DISTINCT FROM CASE WHEN arm_runs.task_id IS NULL THEN run_key END
+        WHERE in_{CANDIDATE} AND {value} IS NOT NULL
         ORDER BY {value} {order}, run_id, run_key LIMIT 1""",  # noqa: S608 - a name of the registry
-        [SIDES[CANDIDATE], task],
+        [task],
     ).fetchall()[0]
     return found
 

@@ -11,7 +11,7 @@ from pipeline import queries
 from pipeline.tables.fixed_point import create_sums
 from pipeline.tables.groups import create_grouped, groups_of, named
 from pipeline.tables.intervals import with_intervals
-from pipeline.tables.nulls import null_notes
+from pipeline.tables.nulls import counts_errors, null_notes
 from pipeline.tables.result import Result
 from pipeline.tables.session import opened
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from pipeline.lake import Lake
     from pipeline.metrics.metric import Metric
+    from pipeline.tables.groups import Group
 
 COLUMNS = (
     "metric", "n_total", "n_scored", "n_null", "n_error", "n_vacuous", "mean", "micro", "std",
@@ -71,6 +72,13 @@ def aggregate_scores(
     groups = groups_of(by)
     create_grouped(con, groups)
     create_sums(con, metrics, groups)
+    return aggregate_sums(con, metrics, groups)
+
+
+def aggregate_sums(
+    con: DuckDBPyConnection, metrics: Sequence[Metric], groups: Sequence[Group]
+) -> pl.DataFrame:
+    """Aggregate what `fixed_point.create_sums` made."""
     con.register("measures", rules(metrics).to_arrow())
     rows = with_intervals(con.sql(queries.read("tables/aggregate")).pl())
     grouped = named(con, rows, "ranges", groups)
@@ -94,11 +102,6 @@ def rules(metrics: Sequence[Metric]) -> pl.DataFrame:
         },
         schema_overrides={"place": pl.Int64, "low": pl.Float64, "high": pl.Float64},
     )
-
-
-def counts_errors(metric: Metric) -> bool:
-    """Tell whether a run that failed for infrastructure reasons is an error of this metric."""
-    return metric.reference or metric.family == "outcome"
 
 
 def mean_over_groups(rows: pl.DataFrame) -> list[str]:

@@ -9,16 +9,13 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-import duckdb
-import polars as pl
 from xxhash import xxh3_128_hexdigest
 
-from pipeline import queries
-from pipeline.current import connect, current, policy_of, scores_schema, sql_file
-from pipeline.errors import InputError, QueryError
-from pipeline.lake import Lake, files
+from pipeline.current import connect, current, policy_of
+from pipeline.errors import InputError
+from pipeline.lake import Lake
 from pipeline.metrics.registry import METRICS_VERSION, chosen
-from pipeline.schema import Runs
+from pipeline.tables.arm_runs import ARMS, Side, create_arm_runs
 
 if TYPE_CHECKING:
     import os
@@ -27,12 +24,10 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from pipeline.current import Current
-    from pipeline.lake import Folder
     from pipeline.metrics.metric import Metric
     from pipeline.policy import Policy
 
-BASELINE, CANDIDATE = "baseline", "candidate"
-SIDES = {BASELINE: 0, CANDIDATE: 1}
+BASELINE, CANDIDATE = ARMS
 
 
 class Asked(NamedTuple):
@@ -55,10 +50,10 @@ class Arm(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """A DuckDB connection with the arms in it, side by side.
+    """A DuckDB connection with the arms in it.
 
-    `tasks` numbers the tasks of all arms, `members` says which runs are an arm's (side, run_key,
-    task, trial), `scores_baseline` and `scores_candidate` hold the scores that count.
+    The view `runs` has the runs that count; `arm_runs` those of any arm, with their scores: see
+    `arm_runs.create_arm_runs`.
     """
 
     con: DuckDBPyConnection
@@ -126,56 +121,21 @@ def _arms(
     con: DuckDBPyConnection, lake: Lake, asked: Sequence[Asked], where: str | None
 ) -> tuple[list[Arm], Sequence[Metric]]:
     policies = [policy_of(lake, arm.policy) for arm in asked]
-    states = [current(lake, policy) for policy in policies]
-    _create_runs(con, lake, states[0].superseded)
-    for arm, policy, state in zip(asked, policies, states, strict=True):
-        scores = _parquet(con, state.scores, "scores", scores_schema(policy))
-        con.execute(f"CREATE VIEW scores_{arm.name} AS {state.opinions.joined(con, scores)}")
-    _create_picks(con, asked, where)
-    con.execute(queries.read("tables/members"))
+    distinct = {policy.hash: policy for policy in policies}
+    known = {name: (policy, current(lake, policy)) for name, policy in distinct.items()}
+    sides = [
+        Side(arm.name, policy.hash, _named(arm, where), _condition(arm, where))
+        for arm, policy in zip(asked, policies, strict=True)
+    ]
+    counts = create_arm_runs(con, lake, list(known.values()), sides)
     found = []
-    for arm, policy, state in zip(asked, policies, states, strict=True):
-        n_runs, n_unscored = _counts(con, arm.name)
+    for arm, policy, (n_runs, n_unscored) in zip(asked, policies, counts, strict=True):
         if not n_runs:
             runs = counted(len(con.view("runs")), "run")
             raise InputError(f"{_named(arm, where)} matches none of the lake's {runs}")
-        made_from = _hash(lake, state, policy, (arm.filter, where))
+        made_from = _hash(lake, known[policy.hash][1], policy, (arm.filter, where))
         found.append(Arm(arm.name, arm.filter, policy, n_runs, n_unscored, made_from))
-    return found, states[0].opinions.metrics
-
-
-def _create_runs(con: DuckDBPyConnection, lake: Lake, superseded: list[int]) -> None:
-    gone = pl.DataFrame({"run_key": superseded}, schema={"run_key": pl.UInt64})
-    con.register("superseded", gone.to_arrow())
-    landed = _parquet(con, lake.batches(), "runs", Runs.polars())
-    con.execute(f"CREATE VIEW runs AS {landed} ANTI JOIN superseded USING (run_key)")
-
-
-def _parquet(
-    con: DuckDBPyConnection, folders: Sequence[Folder], table: str, schema: pl.Schema
-) -> str:
-    found = [sql_file(str(file)) for file in files(folders, table)]
-    if found:
-        return f"FROM read_parquet([{', '.join(found)}])"
-    con.register(f"no_{table}", pl.DataFrame(schema=schema).to_arrow())
-    return f"FROM no_{table}"
-
-
-def _create_picks(con: DuckDBPyConnection, asked: Sequence[Asked], where: str | None) -> None:
-    """Create the view `picks`: side and columns of the runs of each arm; try every filter."""
-    picks = []
-    for arm in asked:
-        picked = f"FROM runs WHERE {_condition(arm, where)}"
-        try:
-            if len(con.extract_statements(picked)) != 1:
-                raise InputError(f"{_named(arm, where)}: one condition is wanted, not statements")
-            con.sql(f"SELECT count(*) {picked}").fetchall()
-        except duckdb.Error as error:
-            first = str(error).splitlines()[0]
-            raise QueryError(f"{_named(arm, where)}, over the columns of runs: {first}") from error
-        side = f"{SIDES[arm.name]}::UTINYINT AS side"
-        picks.append(f"SELECT {side}, run_key, suite, task_id, run_id, trial {picked}")
-    con.execute(f"CREATE VIEW picks AS {' UNION ALL '.join(picks)}")
+    return found, known[policies[0].hash][1].opinions.metrics
 
 
 def _condition(arm: Asked, where: str | None) -> str:
@@ -186,14 +146,6 @@ def _condition(arm: Asked, where: str | None) -> str:
 
 def _named(arm: Asked, where: str | None) -> str:
     return f"--{arm.name} {arm.filter or 'true'!r}" + (f" with --where {where!r}" if where else "")
-
-
-def _counts(con: DuckDBPyConnection, name: str) -> tuple[int, int]:
-    counts: tuple[int, int] = con.sql(f"""
-        SELECT count(*), count(*) FILTER (scores.run_key IS NULL)
-        FROM members LEFT JOIN scores_{name} AS scores USING (run_key)
-        WHERE side = {SIDES[name]}""").fetchall()[0]  # noqa: S608 - a name of ours
-    return counts
 
 
 def _hash(

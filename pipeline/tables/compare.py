@@ -85,10 +85,10 @@ def compare(  # noqa: PLR0913 - the options of a question, all named
     with opened_arms(lake, asked, where) as arms:
         listed = arms.metrics(metrics)
         rows = paired(arms, listed, pair)
-        percentiles = spreads.percentiles(arms.con, listed)
+        spread = spreads.spreads(arms.con, listed, rows)
         tasks = arms.con.table("tasks").pl()
     found = split(rows, listed, seed, resamples)
-    table = comparison.table(found, percentiles)
+    table = comparison.table(found, spread)
     lone = only_in(rows, tasks)
     notes = [
         *arms.notes,

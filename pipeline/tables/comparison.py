@@ -9,20 +9,21 @@ import polars as pl
 from pipeline.statistics.adjust import benjamini_hochberg
 from pipeline.statistics.bootstrap import METHOD
 from pipeline.statistics.detectable import POWER, standard_error
-from pipeline.tables.arms import SIDES, counted
+from pipeline.tables.arm_runs import ARMS
+from pipeline.tables.arms import counted
 from pipeline.tables.intervals import with_intervals
 from pipeline.tables.percentiles import QUANTILES, column_of
-from pipeline.tables.spreads import Key, deviation
+from pipeline.tables.spreads import Key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pipeline.tables.arms import Arm
     from pipeline.tables.pairs import Pairs
-    from pipeline.tables.spreads import Values
+    from pipeline.tables.spreads import Spread
 
 ALPHA = 0.05
-SPREADS = [f"{arm}_{column_of(q)}" for q in QUANTILES for arm in SIDES]
+SPREADS = [f"{arm}_{column_of(q)}" for q in QUANTILES for arm in ARMS]
 SCHEMA: dict[str, Any] = {
     "metric": pl.String, "n_tasks": pl.Int64,
     "baseline_mean": pl.Float64, "candidate_mean": pl.Float64, "delta": pl.Float64,
@@ -40,14 +41,14 @@ SCHEMA: dict[str, Any] = {
 INCONCLUSIVE = "inconclusive"
 
 
-def table(found: Sequence[Pairs], percentiles: dict[Key, Values]) -> pl.DataFrame:
+def table(found: Sequence[Pairs], spreads: dict[Key, Spread]) -> pl.DataFrame:
     """Return one row per metric."""
-    rows = [_row(pairs) | _spread(pairs, percentiles) for pairs in found]
+    rows = [_row(pairs) | _spread(pairs, spreads) for pairs in found]
     adjusted = benjamini_hochberg([row["p"] for row in rows])
     for row, pairs, p_adjusted in zip(rows, found, adjusted, strict=True):
         row["p_adjusted"] = p_adjusted
         row["verdict"] = _verdict(pairs, p_adjusted)
-    for arm in SIDES:
+    for arm in ARMS:
         for row, interval in zip(rows, _intervals(found, arm), strict=True):
             row[f"{arm}_ci_low"], row[f"{arm}_ci_high"] = interval
     return pl.DataFrame(rows, schema=SCHEMA)
@@ -79,12 +80,11 @@ def _row(pairs: Pairs) -> dict[str, Any]:
     }
 
 
-def _spread(pairs: Pairs, percentiles: dict[Key, Values]) -> dict[str, Any]:
+def _spread(pairs: Pairs, spreads: dict[Key, Spread]) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for arm in SIDES:
+    for arm in ARMS:
         found[f"n_{arm}"] = int(pairs.shared[f"{arm}_n"].sum())
-        found[f"{arm}_std"] = deviation(pairs.shared, arm)
-        values = percentiles[Key(pairs.metric.name, arm)]
+        values, found[f"{arm}_std"] = spreads[Key(pairs.metric.name, arm)]
         found |= {f"{arm}_{column_of(q)}": v for q, v in zip(QUANTILES, values, strict=True)}
     found["delta_std"] = _less(found["candidate_std"], found["baseline_std"])
     return found

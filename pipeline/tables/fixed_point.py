@@ -1,7 +1,8 @@
-"""The passes over the scores: exact sums per group, per task and metric.
+"""Two passes over the scores: exact sums per task, and per kind of run.
 
 The columns are macros of `sql/tables/fixed_point.sql`, one call per metric; only names and
-expressions of the registry become SQL here. What stays in memory is groups and tasks, never runs.
+expressions of the registry become SQL here. What stays in memory is groups and tasks, never runs:
+few sums per task, all others per kind of run, of which there are few.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pipeline import queries
-from pipeline.tables.groups import per_group, quoted
+from pipeline.tables.groups import per_group, quoted, same
+from pipeline.tables.nulls import conditions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from pipeline.metrics.metric import Metric
     from pipeline.tables.groups import Group
 
-SCALES = {"flag": "1.0", "count": "1.0", "fraction": "2.0 ** 49"}
+SCALES = {"flag": 1.0, "count": 1.0, "fraction": 2.0**49}
 """Scales that need no look at the values; amounts have one per group, so that one group's
 largest value does not coarsen another's."""
 
@@ -27,58 +29,145 @@ largest value does not coarsen another's."""
 def create_sums(
     con: DuckDBPyConnection, metrics: Sequence[Metric], groups: Sequence[Group]
 ) -> None:
-    """Create the tables `ranges`, `sums` and `betweens` from the view `grouped`.
+    """Create `ranges`, `sums`, `task_sums` and `betweens` from the view `grouped`.
 
-    `sql/tables/aggregate.sql` reads them, and says what they hold.
+    `sql/tables/aggregate.sql` and `sql/tables/trend.sql` read them, and say what they hold.
     """
     con.execute(queries.read("tables/fixed_point"))
-    con.execute(f"CREATE OR REPLACE TEMP TABLE ranges AS {_ranges(metrics, groups)}")
-    con.execute(f"CREATE OR REPLACE TEMP TABLE sums AS {_sums(metrics, groups)}")
-    con.execute(f"CREATE OR REPLACE TEMP TABLE betweens AS {_betweens(metrics, groups)}")
+    create_scales(con, metrics, groups)
+    con.execute(f"CREATE OR REPLACE TEMP TABLE by_task AS {by_task(metrics, groups)}")
+    con.execute(f"CREATE OR REPLACE TEMP TABLE by_kind AS {by_kind(metrics, groups)}")
+    roll_up(con, metrics, groups)
 
 
-def _ranges(metrics: Sequence[Metric], groups: Sequence[Group]) -> str:
-    spans = _each(
-        metrics, "range", lambda m: f"range_of({_value(m)}, {SCALES.get(m.kind, 'NULL')})"
-    )
-    return per_group(groups, spans)
+def roll_up(con: DuckDBPyConnection, metrics: Sequence[Metric], groups: Sequence[Group]) -> None:
+    """Create the tables of `create_sums` from `by_task` and `by_kind`, which hold no runs.
+
+    `by_kind` may have several rows of one kind, one below the other: they add up.
+    """
+    for table, query in {
+        "ranges": _ranges(metrics, groups),
+        "sums": _sums(groups),
+        "task_sums": _numbered(groups, "by_task"),
+        "betweens": _betweens(metrics),
+    }.items():
+        con.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS {query}")
 
 
-def _sums(metrics: Sequence[Metric], groups: Sequence[Group]) -> str:
-    def summed(metric: Metric) -> str:
-        numerator, denominator = metric.micro or ("NULL", "NULL")
-        return f"summed({_fixed(metric)}, {numerator}, {denominator})"
+def units(metric: Metric, value: str, scale: str) -> str:
+    """Return the SQL of a metric's value in whole units; flags and counts are whole as they are."""
+    return f"{value}::BIGINT" if metric.kind in ("flag", "count") else f"fixed({value}, {scale})"
 
+
+def literal(scale: float) -> str:
+    """Return a scale as SQL: a text cast is exact, a bare literal might be read as a decimal."""
+    return f"'{scale!r}'::DOUBLE"
+
+
+def create_scales(
+    con: DuckDBPyConnection, metrics: Sequence[Metric], groups: Sequence[Group]
+) -> None:
+    """Create the table `scales`, of the metrics that are amounts: one row per group."""
+
+    def scale(metric: Metric) -> str:
+        name = quoted(metric.name)
+        return f"scale_of(min({name})::DOUBLE, max({name})::DOUBLE)"
+
+    if open_ended := amounts(metrics):
+        query = per_group(groups, _each(open_ended, "scale", scale))
+        con.execute(f"CREATE OR REPLACE TEMP TABLE scales AS {query}")
+
+
+def amounts(metrics: Sequence[Metric]) -> list[Metric]:
+    """Return the metrics whose scale depends on their values."""
+    return [metric for metric in metrics if metric.kind not in SCALES]
+
+
+def by_task(metrics: Sequence[Metric], groups: Sequence[Group]) -> str:
+    """Return the query of n and total per group and task, over `grouped` (and `scales`)."""
+    gathered = _each(metrics, "task_sums", lambda m: f"gathered({_units(m)})")
     return f"""
-        SELECT
-            ranges.group_id,
-            task_id IS NULL AS alone,
-            run_status = 'error' AS errored,
-            coalesce(n_expected = 0 AND n_calls = 0, false) AS vacuous,
-            count(*) AS n_rows,
-            {_each(metrics, "sums", summed)}
-        FROM {_in_groups(groups)}
+        SELECT {_keys(groups)}suite, task_id, {gathered}
+        FROM {_source(metrics, groups)}
+        WHERE task_id IS NOT NULL
         GROUP BY ALL"""  # noqa: S608 - names of the registry
 
 
-def _betweens(metrics: Sequence[Metric], groups: Sequence[Group]) -> str:
+def by_kind(metrics: Sequence[Metric], groups: Sequence[Group]) -> str:
+    """Return the query of all other sums per group and kind of run, over the same."""
+    told = " + ".join(
+        f"CASE WHEN {condition} THEN {1 << bit} ELSE 0 END"
+        for bit, condition in enumerate(conditions(metrics))
+    )
+    return f"""
+        SELECT
+            {_keys(groups)}{told} AS kind, count(*) AS n_rows,
+            {_each(metrics, "sums", _summed)}, {_each(metrics, "pooled", _pooled)}
+        FROM {_source(metrics, groups)}
+        GROUP BY ALL"""  # noqa: S608 - same
+
+
+def _source(metrics: Sequence[Metric], groups: Sequence[Group]) -> str:
+    """Return the rows to read; where metrics are amounts, with the scales of the run's group."""
+    if not amounts(metrics):
+        return "grouped"
+    return f"grouped JOIN scales ON {same(groups, 'grouped', 'scales')}"
+
+
+def _summed(metric: Metric) -> str:
+    name = quoted(metric.name)
+    if metric.kind == "flag":
+        return f"summed_flags({name})"
+    macro = "summed_fractions" if metric.kind == "fraction" else "summed"
+    return f"{macro}({name}, {_units(metric)})"
+
+
+def _pooled(metric: Metric) -> str:
+    if metric.micro is None:
+        return "{'num': NULL::DOUBLE, 'den': NULL::DOUBLE}"
+    return f"pooled({quoted(metric.name)}, {', '.join(metric.micro)})"
+
+
+def _ranges(metrics: Sequence[Metric], groups: Sequence[Group]) -> str:
+    def spread(metric: Metric) -> str:
+        part = quoted(f"sums_{metric.name}")
+        own = f"scale_of(min({part}.lo), max({part}.hi))"
+        scale = literal(SCALES[metric.kind]) if metric.kind in SCALES else own
+        return f"{{'lo': min({part}.lo), 'hi': max({part}.hi), 'scale': {scale}}}"
+
+    return per_group(groups, _each(metrics, "range", spread), "by_kind")
+
+
+def _numbered(groups: Sequence[Group], table: str) -> str:
+    """Return a table's rows with the number of their group in place of its columns."""
+    own = "".join(f", {quoted(group.alias)}" for group in groups)
+    left_out = f" EXCLUDE ({own[2:]})" if own else ""
+    return f"""
+        SELECT ranges.group_id, {table}.*{left_out}
+        FROM {table} JOIN ranges ON {same(groups, table, "ranges")}"""  # noqa: S608 - quoted names
+
+
+def _sums(groups: Sequence[Group]) -> str:
+    return f"""
+        SELECT kind & 1 > 0 AS alone, kind & 2 > 0 AS errored, kind & 4 > 0 AS vacuous, *
+        FROM ({_numbered(groups, "by_kind")})"""  # noqa: S608 - same
+
+
+def _betweens(metrics: Sequence[Metric]) -> str:
     def column(prefix: str, metric: Metric) -> str:
         return quoted(f"{prefix}_{metric.name}")
 
-    task = _each(metrics, "task", lambda m: f"gathered({_fixed(m)})")
     whole = _each(metrics, "whole", lambda m: f"merged({column('sums', m)})")
-    off = _each(metrics, "off", lambda m: f"deviation({column('task', m)}, {column('whole', m)})")
-    between = _each(metrics, "between", lambda m: f"between_tasks({column('off', m)})")
+    between = _each(
+        metrics,
+        "between",
+        lambda m: f"between_tasks(deviation({column('task_sums', m)}, {column('whole', m)}))",
+    )
     return f"""
-        WITH tasks AS (
-            SELECT ranges.group_id, suite, task_id, {task}
-            FROM {_in_groups(groups)}
-            WHERE task_id IS NOT NULL
-            GROUP BY ALL
-        ),
-        wholes AS (SELECT group_id, {whole} FROM sums GROUP BY group_id),
-        deviations AS (SELECT group_id, {off} FROM tasks JOIN wholes USING (group_id))
-        SELECT group_id, {between} FROM deviations GROUP BY group_id"""  # noqa: S608 - same
+        WITH wholes AS (SELECT group_id, {whole} FROM sums GROUP BY group_id)
+        SELECT group_id, {between}
+        FROM task_sums JOIN wholes USING (group_id)
+        GROUP BY group_id"""  # noqa: S608 - same
 
 
 def _each(metrics: Sequence[Metric], prefix: str, sql: Callable[[Metric], str]) -> str:
@@ -86,16 +175,17 @@ def _each(metrics: Sequence[Metric], prefix: str, sql: Callable[[Metric], str]) 
     return ", ".join(f"{sql(metric)} AS {quoted(f'{prefix}_{metric.name}')}" for metric in metrics)
 
 
-def _in_groups(groups: Sequence[Group]) -> str:
-    by = [quoted(group.alias) for group in groups]
-    same = [f"grouped.{name} IS NOT DISTINCT FROM ranges.{name}" for name in by]
-    return f"grouped JOIN ranges ON {' AND '.join(same) or 'true'}"
+def _keys(groups: Sequence[Group]) -> str:
+    names = (quoted(group.alias) for group in groups)
+    return "".join(f"grouped.{name} AS {name}, " for name in names)
 
 
-def _fixed(metric: Metric) -> str:
-    scale = SCALES.get(metric.kind, f"ranges.{quoted(f'range_{metric.name}')}.scale")
-    return f"fixed({_value(metric)}, {scale})"
+def _units(metric: Metric) -> str:
+    return units(metric, quoted(metric.name), _scale(metric))
 
 
-def _value(metric: Metric) -> str:
-    return f"grouped.{quoted(metric.name)}"
+def _scale(metric: Metric) -> str:
+    """Return the SQL of a metric's scale: a column of `scales` for amounts."""
+    if metric.kind in SCALES:
+        return literal(SCALES[metric.kind])
+    return quoted(f"scale_{metric.name}")

@@ -59,9 +59,9 @@ def gate(
     - inconclusive: neither, or fewer than min_tasks shared tasks; `mde` is the drop that would be
       found four times in five.
     - not judgeable: nothing is shared, or the candidate covers less than min_coverage of the tasks
-      with a value in the baseline. A task is not covered without a run, or where a greater share
-      of the runs than in the baseline has no value because of its status (error,
-      args_not_captured) or is not scored. `n_undefined` counts the tasks left out of that because
+      with a value in the baseline. A task is not covered without a run, or where a run of it
+      has no value because of its status (error, args_not_captured) or is not scored; arms alike
+      on every task cover each other. `n_undefined` counts the tasks left out of that because
       the metric is undefined there by its own rule.
 
     The facts hold the verdict of all gates together: the worst of fail, not judgeable,

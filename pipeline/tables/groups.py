@@ -49,8 +49,8 @@ def create_grouped(con: DuckDBPyConnection, groups: Sequence[Group]) -> None:
     con.sql(f"SELECT *{own} FROM scores").create_view("grouped")  # noqa: S608 - quoted names
 
 
-def per_group(groups: Sequence[Group], columns: str) -> str:
-    """Return the query of one row per group, numbered by value with nulls last.
+def per_group(groups: Sequence[Group], columns: str, table: str = "grouped") -> str:
+    """Return the query of one row per group of a table, numbered by value with nulls last.
 
     Without group columns all rows are one group, even no row.
     """
@@ -58,7 +58,13 @@ def per_group(groups: Sequence[Group], columns: str) -> str:
     order = ", ".join(f"{quoted(group.alias)} NULLS LAST" for group in groups)
     keys = f"{by}, row_number() OVER (ORDER BY {order})" if groups else "1"
     of_group = f"GROUP BY {by}" if groups else ""
-    return f"SELECT {keys} AS group_id, {columns} FROM grouped {of_group}"  # noqa: S608 - same
+    return f"SELECT {keys} AS group_id, {columns} FROM {table} {of_group}"  # noqa: S608 - same
+
+
+def same(groups: Sequence[Group], one: str, other: str) -> str:
+    """Return the condition that rows of two tables are of one group."""
+    names = (quoted(group.alias) for group in groups)
+    return " AND ".join(f"{one}.{n} IS NOT DISTINCT FROM {other}.{n}" for n in names) or "true"
 
 
 def aliases(groups: Sequence[Group]) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
+
+from pipeline.tables.groups import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,6 +16,9 @@ if TYPE_CHECKING:
 
 Cause = tuple[str, str]
 """A reason, and the SQL condition on a row of `scores` that tells it."""
+
+ALWAYS = "true"
+ERRORED = "run_status = 'error'"
 
 NO_CALLS: Cause = ("no calls", "n_calls = 0")
 NOT_CAPTURED: Cause = ("arguments not captured", "n_calls > 0 AND n_backtracks IS NULL")
@@ -44,50 +50,71 @@ OF_METRIC: dict[str, list[Cause]] = {
     "length_efficiency": [NO_STEPS],
     "token_efficiency": [NO_CALLS, NO_TOKENS],
     "token_efficiency_log": [NO_TOKENS, ("0 tokens", "total_tokens = 0")],
-    "composite": [("too few parts known", "true")],
-    "input_tokens": [("no tokens logged", "true")],
-    "output_tokens": [("no tokens logged", "true")],
-    "total_tokens": [("no tokens logged", "true")],
-    "cost_usd": [("no cost logged", "true")],
-    "wall_ms": [("no start and end in order", "true")],
-    "step_ms": [("no durations logged", "true")],
-    "success": [("not told", "true")],
-    "n_turns": [("turns not known", "true")],
-    "n_violations": [("no invariant in the policy", "true")],
-    "schema_valid_rate": [("no schema for its calls", "true")],
-    "end_state_match": [("no state to compare", "true")],
-    "abandonments": [("no patterns in the policy", "true")],
-    "output_used_rate": [("not asked for in the policy", "true")],
-    "n_expected": [("no reference", "true")],
+    "composite": [("too few parts known", ALWAYS)],
+    "input_tokens": [("no tokens logged", ALWAYS)],
+    "output_tokens": [("no tokens logged", ALWAYS)],
+    "total_tokens": [("no tokens logged", ALWAYS)],
+    "cost_usd": [("no cost logged", ALWAYS)],
+    "wall_ms": [("no start and end in order", ALWAYS)],
+    "step_ms": [("no durations logged", ALWAYS)],
+    "success": [("not told", ALWAYS)],
+    "n_turns": [("turns not known", ALWAYS)],
+    "n_violations": [("no invariant in the policy", ALWAYS)],
+    "schema_valid_rate": [("no schema for its calls", ALWAYS)],
+    "end_state_match": [("no state to compare", ALWAYS)],
+    "abandonments": [("no patterns in the policy", ALWAYS)],
+    "output_used_rate": [("not asked for in the policy", ALWAYS)],
+    "n_expected": [("no reference", ALWAYS)],
 }
 
 
 def causes(metric: Metric) -> list[Cause]:
     """Return what can make the metric null, the first that holds counts."""
     if metric.family == "response":
-        return [("no reference answer", "true")]
+        return [("no reference answer", ALWAYS)]
     if metric.family == "opinion":
-        return [("no opinion", "true")]
+        return [("no opinion", ALWAYS)]
     return OF_REFERENCE if metric.reference else OF_METRIC.get(metric.name, [])
 
 
+def conditions(metrics: Sequence[Metric]) -> list[str]:
+    """Return the conditions that tell kinds of runs apart, one bit of `kind` each.
+
+    The first three are those of `sums`: without a task, errored, with nothing expected or called.
+    """
+    told = ["task_id IS NULL", ERRORED, "n_expected = 0 AND n_calls = 0"]
+    told += [condition for m in metrics for _, condition in causes(m) if condition != ALWAYS]
+    return list(dict.fromkeys(told))
+
+
 def null_notes(con: DuckDBPyConnection, metrics: Sequence[Metric]) -> list[str]:
-    """Return one note that says, per metric with nulls, how many there are for which reason."""
+    """Return one note that says, per metric with nulls, how many there are for which reason.
+
+    It reads the table `sums` that `create_sums` left.
+    """
     if not metrics:
         return []
-    parts = ", ".join(f"histogram({_why(metric)})" for metric in metrics)
-    (told,) = con.sql(f"SELECT {parts} FROM scores").fetchall()  # noqa: S608 - registry names
+    missing = ", ".join(f"sum(n_rows - {quoted(f'sums_{metric.name}')}.n)" for metric in metrics)
+    kinds = con.sql(f"SELECT kind, {missing} FROM sums GROUP BY kind").fetchall()  # noqa: S608 - registry names
+    bits = {condition: 1 << bit for bit, condition in enumerate(conditions(metrics))}
     said = []
-    for metric, counts in zip(metrics, told, strict=True):
+    for place, metric in enumerate(metrics, 1):
+        counts: Counter[str] = Counter()
+        for row in kinds:
+            if row[place] and not (counts_errors(metric) and row[0] & bits[ERRORED]):
+                counts[_why(metric, row[0], bits)] += int(row[place])
         if counts:
             reasons = ", ".join(f"{why} {n}" for why, n in sorted(counts.items()))
             said.append(f"{metric.name}: {reasons}")
     return [f"null values: {'; '.join(said)}"] if said else []
 
 
-def _why(metric: Metric) -> str:
-    """Return SQL that names the reason of a null value, and is null where there is a value."""
-    cases = " ".join(f"WHEN {condition} THEN '{why}'" for why, condition in causes(metric))
-    errored = " AND run_status <> 'error'" if metric.reference or metric.family == "outcome" else ""
-    reason = f"CASE {cases} ELSE '{OTHERWISE}' END" if cases else f"'{OTHERWISE}'"
-    return f'CASE WHEN "{metric.name}" IS NULL{errored} THEN {reason} END'
+def counts_errors(metric: Metric) -> bool:
+    """Tell whether a run that failed for infrastructure reasons is an error of this metric."""
+    return metric.reference or metric.family == "outcome"
+
+
+def _why(metric: Metric, kind: int, bits: dict[str, int]) -> str:
+    """Return the reason of a null value in a run of that kind: the first that holds."""
+    holding = (why for why, told in causes(metric) if told == ALWAYS or kind & bits[told])
+    return next(holding, OTHERWISE)

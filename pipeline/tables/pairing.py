@@ -1,36 +1,38 @@
 """Pairs: per metric and task, what each arm has, and the difference between them.
 
-The runs are summed per task in DuckDB, exactly; what comes back has one row per metric and task,
-so that memory and the statistics that follow do not grow with the number of runs.
+The runs are summed per task in DuckDB, exactly and in one pass; what comes back has one row per
+metric and task, so that memory and the statistics that follow do not grow with the number of runs.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+import polars as pl
+
 from pipeline import queries
 from pipeline.plain import frame
-from pipeline.tables.arms import SIDES
-from pipeline.tables.fixed_point import SCALES
+from pipeline.tables.arm_runs import ARMS, value_of
+from pipeline.tables.fixed_point import SCALES, literal, units
 from pipeline.tables.groups import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
-    import polars as pl
     from duckdb import DuckDBPyConnection
 
     from pipeline.metrics.metric import Metric
     from pipeline.tables.arms import Opened
 
 Pair = Literal["task", "trial"]
+SIDES = {arm: side for side, arm in enumerate(ARMS)}
 
 
 def paired(arms: Opened, metrics: Sequence[Metric], pair: Pair = "task") -> pl.DataFrame:
     """Return one row per metric and task of any arm, in the order of metrics, then of tasks.
 
-    Creates the view `arms` (side, task, trial, lost, and the values of every run of every arm) and
-    the table `units` that `sql/tables/pairing.sql` describes; that file names the columns too.
+    Creates the tables `parts` (what each task has, in either arm) and `tasks` (their numbers);
+    `sql/tables/pairing.sql` names the columns.
 
     Args:
         arms: the arms.
@@ -39,64 +41,77 @@ def paired(arms: Opened, metrics: Sequence[Metric], pair: Pair = "task") -> pl.D
             arms.
     """
     con = arms.con
-    scales = create_arms(arms, metrics, pair)
-    con.execute(f"CREATE OR REPLACE TEMP TABLE units AS {_units(metrics, scales)}")
-    con.execute(f"CREATE OR REPLACE TEMP TABLE places AS {_places(scales)}")
-    query = queries.read("tables/pairing")
-    return frame(con.sql(query, params={"by_trial": pair == "trial"}))
+    scales = scales_of(con, metrics)
+    con.execute(f"CREATE OR REPLACE TEMP TABLE parts AS {_parts(metrics, scales, pair)}")
+    con.execute(queries.read("tables/arm_tasks"))
+    query, by_trial = queries.read("tables/pairing"), pair == "trial"
+    found = []
+    for place, metric in enumerate(metrics):
+        create_sides(con, metric)
+        given = {"by_trial": by_trial, "scale": scales[metric.name]}
+        own = [pl.lit(place).alias("place"), pl.lit(metric.name).alias("metric")]
+        found.append(frame(con.sql(query, params=given)).select(*own, pl.all()))
+    return pl.concat(found)
 
 
-def create_arms(arms: Opened, metrics: Sequence[Metric], pair: Pair = "task") -> dict[str, str]:
-    """Create the view `arms`; return the SQL of each metric's scale."""
-    for macros in ("tables/fixed_point", "tables/part"):
-        arms.con.execute(queries.read(macros))
-    arms.con.execute(f"CREATE OR REPLACE TEMP VIEW arms AS {_arms(arms, metrics, pair)}")
-    return scales_of(arms.con, metrics)
-
-
-def _arms(arms: Opened, metrics: Sequence[Metric], pair: Pair) -> str:
-    """Return the query of the view `arms`.
-
-    `lost` marks a run that may lack a value for a reason that is not the metric's own: its status,
-    or that it is not scored.
-    """
-    values = "".join(f", {quoted(metric.name)}" for metric in metrics)
-    trial = "trial" if pair == "trial" else "NULL::UINTEGER AS trial"
-    parts = [
-        f"""
-        SELECT side, task, {trial}, run_key,
-            coalesce(status IN ('error', 'args_not_captured'), true) AS lost{values}
-        FROM (SELECT run_key, status{values} FROM scores_{arm.name})
-        RIGHT JOIN (SELECT * FROM members WHERE side = {SIDES[arm.name]}) USING (run_key)"""  # noqa: S608 - names of the registry
-        for arm in arms.arms
-    ]
-    return " UNION ALL ".join(parts)
-
-
-def scales_of(con: DuckDBPyConnection, metrics: Sequence[Metric]) -> dict[str, str]:
-    """Return the SQL of each metric's scale: one for all arms, so that equal values stay equal."""
+def scales_of(con: DuckDBPyConnection, metrics: Iterable[Metric]) -> dict[str, float]:
+    """Return each metric's scale: one for all arms, so that equal values stay equal."""
+    con.execute(queries.read("tables/fixed_point"))
     open_ended = [metric.name for metric in metrics if metric.kind not in SCALES]
-    known = {metric.name: SCALES.get(metric.kind, "") for metric in metrics}
+    known = {metric.name: SCALES.get(metric.kind, 1.0) for metric in metrics}
     if not open_ended:
         return known
-    spans = _each(open_ended, lambda v: f"scale_of(min({v})::DOUBLE, max({v})::DOUBLE)")
-    found = con.sql(f"SELECT {spans} FROM arms").fetchall()[0]  # noqa: S608 - same
-    # A text cast to DOUBLE is exact; a bare literal might be read as a decimal.
-    return {**known, **{n: f"'{s!r}'::DOUBLE" for n, s in zip(open_ended, found, strict=True)}}
-
-
-def _units(metrics: Iterable[Metric], scales: dict[str, str]) -> str:
-    names = [metric.name for metric in metrics]
-    parts = ", ".join(
-        f"part({quoted(name)}, {scales[name]}, lost) AS {quoted(f'part_{name}')}" for name in names
+    spans = ", ".join(
+        f"scale_of(min({v})::DOUBLE, max({v})::DOUBLE)" for v in map(value_of, open_ended)
     )
-    return f"SELECT side, task, trial, count(*) AS n_runs, {parts} FROM arms GROUP BY ALL"  # noqa: S608 - same
+    found = con.sql(f"SELECT {spans} FROM arm_runs").fetchall()[0]  # noqa: S608 - names of the registry
+    return {**known, **dict(zip(open_ended, found, strict=True))}
 
 
-def _places(scales: dict[str, str]) -> str:
-    rows = [f"({place}, '{name}', {scale})" for place, (name, scale) in enumerate(scales.items())]
-    return f"FROM (VALUES {', '.join(rows)}) AS p(place, metric, scale)"
+def _parts(metrics: Iterable[Metric], scales: dict[str, float], pair: Pair) -> str:
+    parts = "".join(
+        f", {_part(metric, scales[metric.name])} AS {quoted(f'part_{metric.name}')}"
+        for metric in metrics
+    )
+    return f"""
+        SELECT
+            in_baseline, in_candidate, suite, task_id,
+            CASE WHEN task_id IS NULL THEN run_key END AS alone,
+            CASE WHEN task_id IS NULL THEN run_id END AS run_id,
+            {"trial" if pair == "trial" else "NULL::UINTEGER AS trial"},
+            lost, count(*) AS n_runs{parts}
+        FROM arm_runs
+        GROUP BY ALL"""  # noqa: S608 - names of the registry
 
 
-def _each(names: Iterable[str], sql: Callable[[str], str]) -> str:
-    return ", ".join(f"{sql(quoted(name))} AS {quoted(name)}" for name in names)
+def _part(metric: Metric, scale: float) -> str:
+    """Return n and total; what is no whole number has its ends too, for means to stay within."""
+    value = value_of(metric.name)
+    ends = (
+        ("NULL", "NULL") if metric.kind in ("flag", "count") else (f"min({value})", f"max({value})")
+    )
+    lo, hi = (f"{end}::DOUBLE" for end in ends)
+    return f"{{'n': count({value}), 'total': sum({units(metric, value, literal(scale))}), 'lo': {lo}, 'hi': {hi}}}"
+
+
+def create_sides(con: DuckDBPyConnection, metric: Metric) -> None:
+    """Create the table `sides` of one metric: both arms of a task (or trial) in one row."""
+    part = quoted(f"part_{metric.name}")
+    columns = "".join(
+        f""",
+            coalesce(sum(n_runs) FILTER (in_{arm}), 0) AS {arm}_runs,
+            coalesce(sum(n_runs - {part}.n) FILTER (in_{arm} AND lost), 0) AS {arm}_lost,
+            coalesce(sum({part}.n) FILTER (in_{arm}), 0) AS {arm}_n,
+            sum({part}.total) FILTER (in_{arm}) AS {arm}_total,
+            min({part}.lo) FILTER (in_{arm}) AS {arm}_lo,
+            max({part}.hi) FILTER (in_{arm}) AS {arm}_hi"""
+        for arm in ARMS
+    )
+    con.execute(f"""
+        CREATE OR REPLACE TEMP TABLE sides AS
+        SELECT task, trial{columns}
+        FROM parts JOIN tasks
+            ON tasks.suite IS NOT DISTINCT FROM parts.suite
+            AND tasks.task_id IS NOT DISTINCT FROM parts.task_id
+            AND tasks.alone IS NOT DISTINCT FROM parts.alone
+        GROUP BY ALL""")  # noqa: S608 - names of the registry

@@ -17,19 +17,18 @@ if TYPE_CHECKING:
 
     from pipeline.metrics.metric import Metric
 
-UNCOVERED = (
-    (pl.col("baseline_found") > 0)
-    & (
-        # no run, or nothing but runs lost; or a greater share of them lost than the baseline's
-        (pl.col("candidate_runs") == 0)
-        | ((pl.col("candidate_found") == 0) & (pl.col("candidate_lost") > 0))
-        | (
-            pl.col("candidate_lost") * pl.col("baseline_runs")
-            > pl.col("baseline_lost") * pl.col("candidate_runs")
-        )
-    )
-)  # fmt: skip
-"""Does the candidate lack, for a reason that is not the metric's own, what the baseline has?"""
+UNCOVERED = (pl.col("baseline_found") > 0) & (
+    (pl.col("candidate_runs") == 0) | (pl.col("candidate_lost") > 0)
+)
+"""Does the candidate have no run, or one lost by its status, of a task the baseline has a value of?"""
+
+ALIKE = (
+    (pl.col("baseline_runs") == pl.col("candidate_runs"))
+    & (pl.col("baseline_lost") == pl.col("candidate_lost"))
+    & (pl.col("baseline_found") == pl.col("candidate_found"))
+    & (pl.col("difference").fill_null(0.0) == 0)
+)
+"""Has a task as many runs, losses and values in both arms, and the same mean?"""
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,12 @@ class Pairs:
 
     @cached_property
     def n_uncovered(self) -> int:
-        """How many tasks the candidate does not cover."""
+        """How many tasks the candidate does not cover; none where the arms are alike on every task.
+
+        An arm covers itself, whatever it lost.
+        """
+        if self.tasks.select(ALIKE.all()).item():
+            return 0
         return self.tasks.filter(UNCOVERED).height
 
     @cached_property

@@ -11,13 +11,13 @@ import polars as pl
 
 from pipeline import queries
 from pipeline.errors import InputError
-from pipeline.tables.groups import create_grouped, groups_of, named, per_group, quoted
+from pipeline.tables.groups import create_grouped, groups_of, named, per_group, quoted, same
 from pipeline.tables.result import Result
 from pipeline.tables.session import opened
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from duckdb import DuckDBPyConnection
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 QUANTILES = (0.25, 0.5, 0.75, 0.95)
 METHOD = "percentiles: exact, by linear interpolation between the two nearest values"
+AT_ONCE = 9
+"""So many metrics are counted in one scan."""
 FEW = 10
 """A percentile with fewer values beyond it is a rough figure."""
-AT_ONCE = 8
-"""Exact percentiles hold a metric's values in memory: so many metrics at a time."""
 
 
 def percentiles(
@@ -74,11 +74,13 @@ def percentiles_of(
     """Return percentiles of the view `scores` of a DuckDB connection; it needs no lake."""
     groups = groups_of(by)
     create_grouped(con, groups)
-    con.register("places", _places(metrics).to_arrow())
-    parts = [metrics[i : i + AT_ONCE] for i in range(0, len(metrics), AT_ONCE)]
-    spread = pl.concat(_distributed(con, part, groups, quantiles) for part in parts)
+    asked = [float(q) for q in quantiles]
+    parts = [part for some in together(metrics) for part in _distributed(con, some, groups, asked)]
+    order = {metric.name: place for place, metric in enumerate(metrics)}
+    place = pl.col("metric").replace_strict(order, return_dtype=pl.Int64)
+    spread = pl.concat(parts).sort("group_id", place)
     columns = {column_of(q): pl.col("quantiles").list.get(i) for i, q in enumerate(quantiles)}
-    rows = named(con, spread.sort("group_id", "place"), "distributions", groups)
+    rows = named(con, spread, "spread_over", groups)
     names = (group.name for group in groups)
     return rows.with_columns(**columns).select(*names, "metric", "n_scored", *columns)
 
@@ -114,25 +116,51 @@ def _few(rows: pl.DataFrame, name: str, quantile: float) -> list[str]:
     return [f"{name} is a rough figure in {where}: {beyond_it} (the smallest n is {least})"]
 
 
+def together(metrics: Sequence[Metric]) -> list[list[Metric]]:
+    """Return the metrics in parts whose values are counted in one scan, as tuples.
+
+    Most metrics follow from a few small counts: their tuples are hardly more than their values.
+    Amounts may differ in every run, so each is counted alone.
+
+    >>> from pipeline.metrics.registry import chosen
+    >>> parts = together(chosen(["f1", "total_tokens", "success", "cost_usd"]))
+    >>> [[metric.name for metric in part] for part in parts]
+    [['f1', 'success'], ['total_tokens'], ['cost_usd']]
+    """
+    few = [metric for metric in metrics if metric.kind != "amount"]
+    parts = [few[i : i + AT_ONCE] for i in range(0, len(few), AT_ONCE)]
+    return parts + [[metric] for metric in metrics if metric.kind == "amount"]
+
+
 def _distributed(
     con: DuckDBPyConnection,
     metrics: Sequence[Metric],
     groups: Sequence[Group],
     quantiles: Sequence[float],
-) -> pl.DataFrame:
-    spreads = per_group(groups, ", ".join(_spread(metric, quantiles) for metric in metrics))
-    con.execute(f"CREATE OR REPLACE TEMP TABLE distributions AS {spreads}")
-    rows: pl.DataFrame = con.sql(queries.read("tables/percentiles")).pl()
+) -> Iterator[pl.DataFrame]:
+    """Yield the quantiles of each metric, from the tuples of their values, counted."""
+    keys = ", ".join(quoted(name) for name in (*(g.alias for g in groups), *names_of(metrics)))
+    con.execute(f"""
+        CREATE OR REPLACE TEMP TABLE tuples AS
+        SELECT {keys}, count(*) AS n FROM grouped GROUP BY ALL""")  # noqa: S608 - quoted names
+    over = per_group(groups, "sum(n) AS n_total", "tuples")
+    con.execute(f"CREATE OR REPLACE TEMP TABLE spread_over AS {over}")
+    for name in names_of(metrics):
+        con.execute(f"""
+            CREATE OR REPLACE TEMP TABLE counted AS
+            SELECT spread_over.group_id, {quoted(name)}::DOUBLE AS value, sum(n) AS n
+            FROM tuples JOIN spread_over ON {same(groups, "tuples", "spread_over")}
+            GROUP BY ALL""")  # noqa: S608 - same
+        yield quantiles_of(con, quantiles).with_columns(metric=pl.lit(name))
+
+
+def names_of(metrics: Iterable[Metric]) -> list[str]:
+    """Return their names."""
+    return [metric.name for metric in metrics]
+
+
+def quantiles_of(con: DuckDBPyConnection, quantiles: Sequence[float]) -> pl.DataFrame:
+    """Return what `sql/tables/percentiles.sql` makes of the tables `spread_over` and `counted`."""
+    query = queries.read("tables/percentiles")
+    rows: pl.DataFrame = con.sql(query, params={"quantiles": quantiles}).pl()
     return rows
-
-
-def _spread(metric: Metric, quantiles: Sequence[float]) -> str:
-    value = f"{quoted(metric.name)}::DOUBLE"
-    asked = ", ".join(repr(float(q)) for q in quantiles)
-    parts = f"{{'n': count({value}), 'quantiles': quantile_cont({value}, [{asked}])}}"
-    return f"{parts} AS {quoted(f'spread_{metric.name}')}"
-
-
-def _places(metrics: Sequence[Metric]) -> pl.DataFrame:
-    names = [metric.name for metric in metrics]
-    return pl.DataFrame({"metric": names}).with_row_index("place")

@@ -11,9 +11,10 @@ from scipy import stats
 
 from pipeline.errors import InputError, NotJudgeableError
 from pipeline.statistics.differences import Differences, mean_of
+from pipeline.tables.arm_runs import value_of
+from pipeline.tables.fixed_point import literal, units
 from pipeline.tables.gate_rules import ALPHA, FAIL, INCONCLUSIVE, PASS, judge_drop
-from pipeline.tables.groups import quoted
-from pipeline.tables.pairing import create_arms
+from pipeline.tables.pairing import scales_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -70,10 +71,16 @@ def run(arms: Opened, told: GateFile, metrics: Sequence[Metric], splits: int) ->
     gates = [gate for gate in told.gate if gate.compares]
     if not gates:
         raise InputError("no gate has max_drop or max_drop_relative: there is no alarm to be false")
-    scales = create_arms(arms, metrics)
+    scales = scales_of(arms.con, metrics)
     known = {metric.name: metric for metric in metrics}
     rows = [
-        _row(gate, known[gate.metric], _read(arms.con, gate.metric, scales), told, splits)
+        _row(
+            gate,
+            known[gate.metric],
+            _read(arms.con, known[gate.metric], scales[gate.metric]),
+            told,
+            splits,
+        )
         for gate in gates
     ]
     if not any(row["n_tasks"] for row in rows):
@@ -83,20 +90,16 @@ def run(arms: Opened, told: GateFile, metrics: Sequence[Metric], splits: int) ->
     return pl.DataFrame(rows, schema=SCHEMA)
 
 
-def _read(con: DuckDBPyConnection, name: str, scales: dict[str, str]) -> Trials:
-    scale = scales[name]
+def _read(con: DuckDBPyConnection, metric: Metric, scale: float) -> Trials:
+    value = value_of(metric.name)
     found = con.sql(f"""
-        SELECT fixed({quoted(name)}, {scale}) AS value, count(*) OVER (PARTITION BY task) AS trials,
-            task, ({scale})::DOUBLE AS scale
-        FROM arms WHERE {quoted(name)} IS NOT NULL
+        SELECT suite, task_id, {units(metric, value, literal(scale))} AS value,
+            count(*) OVER (PARTITION BY suite, task_id) AS trials
+        FROM arm_runs WHERE {value} IS NOT NULL AND task_id IS NOT NULL
         QUALIFY trials >= {TRIALS}
-        ORDER BY task, run_key""").pl()  # noqa: S608 - names of the registry
-    counts = found.group_by("task", maintain_order=True).len()["len"]
-    return Trials(
-        found["value"].to_numpy(),
-        counts.cast(pl.Int64).to_numpy(),
-        found["scale"][0] if found.height else 1.0,
-    )
+        ORDER BY suite NULLS LAST, task_id, run_key""").pl()  # noqa: S608 - names of the registry
+    counts = found.group_by("suite", "task_id", maintain_order=True).len()["len"]
+    return Trials(found["value"].to_numpy(), counts.cast(pl.Int64).to_numpy(), scale)
 
 
 def halves(trials: Trials, seed: int, splits: int) -> Iterator[Halves]:

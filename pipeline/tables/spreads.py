@@ -6,22 +6,19 @@ from fractions import Fraction
 from math import sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipeline.tables.arms import SIDES
+import polars as pl
+
+from pipeline.tables.arm_runs import ARMS, value_of
 from pipeline.tables.groups import quoted
-from pipeline.tables.percentiles import QUANTILES
+from pipeline.tables.pairing import SIDES, create_sides, scales_of
+from pipeline.tables.percentiles import QUANTILES, names_of, quantiles_of, together
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    import polars as pl
     from duckdb import DuckDBPyConnection
 
     from pipeline.metrics.metric import Metric
-
-    Values = Sequence[float | None]
-
-AT_ONCE = 8
-"""Exact percentiles hold a metric's values in memory: so many metrics at a time."""
 
 
 class Key(NamedTuple):
@@ -31,49 +28,106 @@ class Key(NamedTuple):
     arm: str
 
 
-def percentiles(con: DuckDBPyConnection, metrics: Sequence[Metric]) -> dict[Key, Values]:
-    """Return the percentiles of each metric in each arm, of what `paired` left in the connection.
+class Spread(NamedTuple):
+    """The percentiles of an arm's values, and their standard deviation."""
+
+    percentiles: Sequence[float | None]
+    deviation: float | None
+
+
+def spreads(
+    con: DuckDBPyConnection, metrics: Sequence[Metric], rows: pl.DataFrame
+) -> dict[Key, Spread]:
+    """Return the spread of each metric in each arm, after `pairing.paired` made `rows`.
 
     The runs are those whose values the means are of: of the tasks, or trials, that both arms have.
+    Values are counted, so that neither runs nor more than a few metrics' values are held.
     """
-    found: dict[Key, Values] = {}
-    for start in range(0, len(metrics), AT_ONCE):
-        found |= _some(con, metrics[start : start + AT_ONCE])
+    con.execute("CREATE OR REPLACE TEMP TABLE spread_over AS FROM (VALUES (0), (1)) AS s(group_id)")
+    scales = scales_of(con, metrics)
+    everywhere = _everywhere(rows)
+    found: dict[Key, Spread] = {}
+    for part in together([metric for metric in metrics if metric.name in everywhere]):
+        _count(con, part, "arm_runs")
+        for metric in part:
+            found |= _spread(con, metric.name, scales[metric.name])
+    for metric in metrics:
+        if metric.name not in everywhere:
+            _count(con, [metric], _shared(con, metric))
+            found |= _spread(con, metric.name, scales[metric.name])
     return found
 
 
-def _some(con: DuckDBPyConnection, metrics: Sequence[Metric]) -> dict[Key, Values]:
-    names = [metric.name for metric in metrics]
-    shared = ", ".join(
-        f"count(*) FILTER ({quoted(f'part_{n}')}.n > 0) = 2 AS {quoted(f'shared_{n}')}"
-        for n in names
+def _everywhere(rows: pl.DataFrame) -> set[str]:
+    """Return the metrics of which every value is compared, so that no run need be left out."""
+    left_out = ((pl.col("baseline_found") > 0) | (pl.col("candidate_found") > 0)) & pl.col(
+        "difference"
+    ).is_null()
+    cut = (pl.col("baseline_found") != pl.col("baseline_n")) | (
+        pl.col("candidate_found") != pl.col("candidate_n")
     )
-    spreads = ", ".join(
-        f"quantile_cont({quoted(n)}::DOUBLE, {list(QUANTILES)}) FILTER ({quoted(f'shared_{n}')})"
-        for n in names
-    )
-    rows = con.sql(f"""
-        WITH shared AS (SELECT task, trial, {shared} FROM units GROUP BY ALL)
-        SELECT side, {spreads}
-        FROM arms
-        JOIN shared ON shared.task = arms.task AND shared.trial IS NOT DISTINCT FROM arms.trial
-        GROUP BY side""").fetchall()  # noqa: S608 - names of the registry
-    by_side = {side: spread for side, *spread in rows}
-    none = [None] * len(QUANTILES)
-    return {
-        Key(name, arm): (by_side[side][place] if side in by_side else None) or none
-        for arm, side in SIDES.items()
-        for place, name in enumerate(names)
-    }
+    kept = rows.group_by("metric").agg((left_out | cut).any().alias("left_out"))
+    return set(kept.filter(~pl.col("left_out"))["metric"])
 
 
-def deviation(shared: pl.DataFrame, arm: str) -> float | None:
-    """Return the standard deviation (ddof 1) of an arm's values in the shared rows of a metric.
+def _shared(con: DuckDBPyConnection, metric: Metric) -> str:
+    """Return the runs of the tasks, or trials, that both arms have a value of."""
+    create_sides(con, metric)
+    con.execute("""
+        CREATE OR REPLACE TEMP TABLE shared AS
+        SELECT suite, task_id, alone, trial
+        FROM sides JOIN tasks USING (task)
+        WHERE baseline_n > 0 AND candidate_n > 0""")
+    (trials,) = con.sql("SELECT count(trial) FROM shared").fetchall()[0]
+    by_trial = "AND shared.trial IS NOT DISTINCT FROM r.trial" if trials else ""
+    return f"""
+        (SELECT r.* FROM arm_runs AS r SEMI JOIN shared
+            ON shared.suite IS NOT DISTINCT FROM r.suite
+            AND shared.task_id IS NOT DISTINCT FROM r.task_id
+            AND shared.alone IS NOT DISTINCT FROM CASE WHEN r.task_id IS NULL THEN r.run_key END
+            {by_trial})"""  # noqa: S608 - names of ours
+
+
+def _count(con: DuckDBPyConnection, metrics: Iterable[Metric], source: str) -> None:
+    values = ", ".join(f"{value_of(name)} AS {quoted(name)}" for name in names_of(metrics))
+    con.execute(f"""
+        CREATE OR REPLACE TEMP TABLE tuples AS
+        SELECT in_baseline, in_candidate, {values}, count(*) AS n FROM {source} GROUP BY ALL""")  # noqa: S608 - names of the registry
+
+
+def _spread(con: DuckDBPyConnection, name: str, scale: float) -> Iterator[tuple[Key, Spread]]:
+    """Yield the spread in each arm, from the tuples counted."""
+    of_arm = " UNION ALL ".join(
+        f"""
+        SELECT {SIDES[arm]} AS group_id, {quoted(name)}::DOUBLE AS value, sum(n) AS n
+        FROM tuples WHERE in_{arm} GROUP BY value"""  # noqa: S608 - same
+        for arm in ARMS
+    )
+    con.execute(f"CREATE OR REPLACE TEMP TABLE counted AS {of_arm}")
+    percentiles = quantiles_of(con, QUANTILES)["quantiles"].to_list()
+    sums = con.sql(
+        """
+        SELECT group_id, sum(n), sum(n * units), sum(n * units * units)
+        FROM (SELECT group_id, n::HUGEINT AS n, fixed(value, $scale) AS units FROM counted)
+        WHERE units IS NOT NULL
+        GROUP BY group_id""",
+        params={"scale": scale},
+    ).fetchall()
+    deviations = {side: deviation(n, total, squares, scale) for side, n, total, squares in sums}
+    for arm, side in SIDES.items():
+        none = [None] * len(QUANTILES)
+        yield Key(name, arm), Spread(percentiles[side] or none, deviations.get(side))
+
+
+def deviation(n: int, total: int, squares: int, scale: float) -> float | None:
+    """Return the standard deviation (ddof 1) of n values in units of 1 / scale.
 
     In whole numbers up to the root: `(n·Σx² - (Σx)²) / (n·(n - 1))`.
+
+    >>> deviation(2, 4, 10, 1.0), deviation(1, 4, 16, 1.0)
+    (1.414..., None)
     """
-    n, total, squares = (int(shared[f"{arm}_{part}"].sum()) for part in ("n", "total", "squares"))
     if n < 2:  # noqa: PLR2004 - one value has no spread
         return None
-    variance = Fraction(n * squares - total * total, n * (n - 1))
-    return sqrt(variance) / float(shared["scale"][0])
+    variance = Fraction(int(n) * int(squares) - int(total) ** 2, int(n) * (int(n) - 1))
+    return sqrt(variance) / scale

@@ -11,7 +11,7 @@ from pipeline.errors import UnknownNameError
 from pipeline.schema import UTC_MICROS, ScoreKeys
 from pipeline.tables.aggregate import rules
 from pipeline.tables.change import METHOD, with_changes
-from pipeline.tables.fixed_point import SCALES, create_sums
+from pipeline.tables.fixed_point import create_sums
 from pipeline.tables.groups import LABEL, Group, create_grouped, groups_of, quoted
 from pipeline.tables.intervals import with_intervals
 from pipeline.tables.result import Result
@@ -73,7 +73,7 @@ def trend(
     with opened(lake, policy, where) as session:
         asked = session.metrics(metrics)
         buckets, rows = _aggregated(session.con, asked, bucket)
-        changes = with_changes(_compared(session.con, rows, asked, bucket))
+        changes = with_changes(_compared(session.con, rows))
     notes = [*session.notes, METHOD, *_timeless(buckets)]
     return Result("trend", changes.select(COLUMNS), notes)
 
@@ -125,15 +125,12 @@ def _dtype(name: str) -> pl.DataType | type[pl.DataType]:
     return ScoreKeys.columns[name].dtype if name in ScoreKeys.columns else pl.String
 
 
-def _compared(
-    con: DuckDBPyConnection, rows: pl.DataFrame, metrics: Sequence[Metric], bucket: Group
-) -> pl.DataFrame:
+def _compared(con: DuckDBPyConnection, rows: pl.DataFrame) -> pl.DataFrame:
     """Add to every row the figures of the bucket before, and how both move together."""
     named = rows.filter(pl.col("bucket").is_not_null() & pl.col("mean").is_not_null())
     before = pl.col("group_id").shift(1).over("metric").alias("before")
     pairs = named.select("metric", "group_id", before).drop_nulls()
     con.register("pairs", pairs.to_arrow())
-    con.execute(f"CREATE OR REPLACE TEMP TABLE task_sums AS {_task_sums(metrics, bucket)}")
     together: pl.DataFrame = con.sql(queries.read("tables/trend")).pl()
     figures = named.select("metric", before="group_id", **{f"{n}_before": n for n in _COMPARED})
     key = ["metric", "group_id"]
@@ -142,22 +139,6 @@ def _compared(
         .join(figures, on=["metric", "before"], how="left", maintain_order="left")
         .join(together, on=key, how="left", maintain_order="left")
     )
-
-
-def _task_sums(metrics: Sequence[Metric], bucket: Group) -> str:
-    """Return the query of one row per bucket and task: exact sums of every metric."""
-
-    def gathered(metric: Metric) -> str:
-        scale = SCALES.get(metric.kind, f"ranges.{quoted(f'range_{metric.name}')}.scale")
-        value = f"fixed(grouped.{quoted(metric.name)}, {scale})"
-        return f"gathered({value}) AS {quoted(f'task_sums_{metric.name}')}"
-
-    alias = quoted(bucket.alias)
-    return f"""
-        SELECT ranges.group_id, suite, task_id, {", ".join(map(gathered, metrics))}
-        FROM grouped JOIN ranges ON grouped.{alias} IS NOT DISTINCT FROM ranges.{alias}
-        WHERE task_id IS NOT NULL
-        GROUP BY ALL"""  # noqa: S608 - names of the registry
 
 
 def _timeless(buckets: pl.DataFrame) -> list[str]:

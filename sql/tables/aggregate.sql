@@ -2,10 +2,11 @@
 --
 -- Grain       One row per group and metric, in group order and the order of the metrics asked for.
 -- Parameters  Tables made for the question at hand:
---             ranges    one row per group: group_id, and per metric range_NAME, a range_of(…)
+--             ranges    one row per group: group_id, and per metric range_NAME: lo, hi, scale
 --             sums      one row per group and kind of run: group_id, alone (without a task: a
 --                       cluster of its own), errored, vacuous, n_rows, and per metric sums_NAME,
---                       a summed(…)
+--                       n, total and squares in units of 1 / scale, lo and hi, and pooled_NAME,
+--                       num and den where the metric has a value
 --             betweens  one row per group: group_id, and per metric between_NAME, a
 --                       between_tasks(…)
 --             measures  one row per metric: metric, place, and what its rules need to know
@@ -17,6 +18,21 @@ WITH long AS (
     UNPIVOT sums ON COLUMNS('^sums_') INTO NAME metric VALUE part
 ),
 
+pools AS (
+    UNPIVOT (SELECT group_id, COLUMNS('^pooled_') FROM sums)
+    ON COLUMNS('^pooled_') INTO NAME metric VALUE part
+),
+
+pooled AS (
+    SELECT
+        group_id,
+        metric[8:] AS metric,
+        sum(part.num) AS num,
+        sum(part.den) AS den
+    FROM pools
+    GROUP BY ALL
+),
+
 totals AS (
     SELECT
         group_id,
@@ -25,14 +41,13 @@ totals AS (
         nullif(sum(part.n), 0) AS n,
         sum(part.total) AS total,
         sum(part.squares) AS squares,
-        sum(part.num) AS num,
-        sum(part.den) AS den,
         sum(CASE WHEN errored THEN n_rows - part.n END) AS n_errored,
         sum(CASE WHEN vacuous THEN part.n END) AS n_vacuous,
         {
             'n': sum(CASE WHEN alone THEN part.n END),
             'total': sum(CASE WHEN alone THEN part.total END),
-            'squares': sum(CASE WHEN alone THEN part.squares END)
+            'squares': sum(CASE WHEN alone THEN part.squares END),
+            'equal': min(CASE WHEN alone THEN part.lo END) = max(CASE WHEN alone THEN part.hi END)
         } AS alone
     FROM long
     GROUP BY ALL
@@ -45,7 +60,8 @@ alone AS (
         group_id,
         metric,
         alone.n AS n_clusters,
-        scatter(alone.n, alone.total, alone.squares) AS among,
+        CASE WHEN alone.equal THEN 0.0 ELSE scatter(alone.n, alone.total, alone.squares) END
+            AS among,
         deviation(alone, {'n': n, 'total': total})::DOUBLE ** 2 / alone.n AS off_mean
     FROM totals
     WHERE alone.n > 0
@@ -73,14 +89,16 @@ in_units AS (
         CASE WHEN m.compares_calls THEN coalesce(t.n_vacuous, 0) ELSE 0 END AS n_vacuous,
         t.total::DOUBLE / t.n AS mean,
         coalesce(t.total, 0)::DOUBLE AS total,
-        t.num::DOUBLE / nullif(t.den, 0) AS micro,
-        scatter(t.n, t.total, t.squares) / nullif(t.n - 1, 0) AS variance,
+        p.num::DOUBLE / nullif(p.den, 0) AS micro,
+        CASE WHEN s.spread.lo = s.spread.hi THEN 0.0 ELSE scatter(t.n, t.total, t.squares) END
+            / nullif(t.n - 1, 0) AS variance,
         coalesce(b.between_tasks.n_tasks, 0) + coalesce(a.n_clusters, 0) AS n_clusters,
         (coalesce(b.between_tasks.squares, 0) + coalesce(a.off_mean, 0)) / t.n / t.n
             + coalesce(a.among, 0) AS between_clusters
     FROM spreads AS s
     JOIN measures AS m ON m.metric = s.metric[7:]
     LEFT JOIN totals AS t ON t.group_id = s.group_id AND t.metric = m.metric
+    LEFT JOIN pooled AS p ON p.group_id = s.group_id AND p.metric = m.metric
     LEFT JOIN alone AS a ON a.group_id = s.group_id AND a.metric = m.metric
     LEFT JOIN tasks AS b ON b.group_id = s.group_id AND b.metric[9:] = m.metric
 ),

@@ -6,11 +6,13 @@
 --             of squares fit HUGEINT up to 2^27 values in a group; beyond, DuckDB raises.
 -- Macros      scale_of(lo, hi)            the power of two for values from lo to hi
 --             fixed(x, scale)             x in units (a cast to BIGINT rounds to nearest)
---             range_of(x, scale)          aggregate: least, greatest, and the scale in use
 --             gathered(x)                 aggregate: n and total of x
---             summed(x, num, den)         aggregate: n, total and squares of x; num and den where
---                                         x is not null
 --             merged(part)                aggregate: n and total over parts
+--             summed(x, units)            aggregate: n, total and squares in units, lo and hi of x
+--             summed_flags(x)             the same of values 0 and 1
+--             summed_fractions(x, units)  the same of values from 0 to 1: a square is rounded to
+--                                         2^-62, which costs a third of multiplying in HUGEINT
+--             pooled(x, num, den)         aggregate: num and den where x is not null
 --             scatter(n, total, squares)  Σ(x − mean)², in exact integers up to the last step
 --             sum_of_squares(d)           aggregate: Σ d² of HUGEINT d, |d| < 2^104
 --             deviation(part, whole)      how far a part's total lies off its share, times N
@@ -21,23 +23,40 @@ CREATE OR REPLACE TEMP MACRO scale_of(lo, hi) AS
 
 CREATE OR REPLACE TEMP MACRO fixed(x, scale) AS (x::DOUBLE * scale)::BIGINT;
 
-CREATE OR REPLACE TEMP MACRO range_of(x, scale) AS {
-    'lo': min(x)::DOUBLE,
-    'hi': max(x)::DOUBLE,
-    'scale': coalesce(scale, scale_of(min(x)::DOUBLE, max(x)::DOUBLE))
-};
-
 CREATE OR REPLACE TEMP MACRO gathered(x) AS {'n': count(x), 'total': sum(x)};
 
-CREATE OR REPLACE TEMP MACRO summed(x, num, den) AS {
+CREATE OR REPLACE TEMP MACRO merged(part) AS {'n': sum(part.n), 'total': sum(part.total)};
+
+CREATE OR REPLACE TEMP MACRO summed(x, units) AS {
     'n': count(x),
-    'total': sum(x),
-    'squares': sum(x::HUGEINT * x),
-    'num': sum(CASE WHEN x IS NOT NULL THEN (num)::BIGINT END),
-    'den': sum(CASE WHEN x IS NOT NULL THEN (den)::BIGINT END)
+    'total': sum(units),
+    'squares': sum(units::HUGEINT * units),
+    'lo': min(x)::DOUBLE,
+    'hi': max(x)::DOUBLE
 };
 
-CREATE OR REPLACE TEMP MACRO merged(part) AS {'n': sum(part.n), 'total': sum(part.total)};
+CREATE OR REPLACE TEMP MACRO summed_flags(x) AS {
+    'n': count(x),
+    'total': sum(x::BIGINT),
+    'squares': sum(x::BIGINT),
+    'lo': (sum(x::BIGINT) = count(x))::BIGINT::DOUBLE,
+    'hi': (sum(x::BIGINT) > 0)::BIGINT::DOUBLE
+};
+
+CREATE OR REPLACE TEMP MACRO summed_fractions(x, units) AS {
+    'n': count(x),
+    'total': sum(units),
+    'squares': sum((x * x * 2.0 ** 62)::BIGINT) * 68719476736::HUGEINT,
+    'lo': min(x),
+    'hi': max(x)
+};
+
+-- Adding 0 · x leaves out what x is null of, faster than a CASE; whole numbers below 2^53 add
+-- exactly as doubles.
+CREATE OR REPLACE TEMP MACRO pooled(x, num, den) AS {
+    'num': sum((num) + 0.0::DOUBLE * x),
+    'den': sum((den) + 0.0::DOUBLE * x)
+};
 
 -- With total = n·q + r: Σx² − n·q² − 2·q·r is whole, and r² / n is all that is left to take off.
 CREATE OR REPLACE TEMP MACRO scatter(n, total, squares) AS greatest(
@@ -48,9 +67,9 @@ CREATE OR REPLACE TEMP MACRO scatter(n, total, squares) AS greatest(
 
 -- d² may need 208 bits, so |d| = 2^49·h + l is squared in halves: each sum is exact, none negative.
 CREATE OR REPLACE TEMP MACRO sum_of_squares(d) AS
-    sum((abs(d) // 562949953421312) * (abs(d) // 562949953421312))::DOUBLE * 2.0 ** 98
-        + sum((abs(d) // 562949953421312) * (abs(d) % 562949953421312))::DOUBLE * 2.0 ** 50
-        + sum((abs(d) % 562949953421312) * (abs(d) % 562949953421312))::DOUBLE;
+    sum((abs(d) >> 49) * (abs(d) >> 49))::DOUBLE * 2.0 ** 98
+        + sum((abs(d) >> 49) * (abs(d) & 562949953421311))::DOUBLE * 2.0 ** 50
+        + sum((abs(d) & 562949953421311) * (abs(d) & 562949953421311))::DOUBLE;
 
 -- N · Σ_i(x − mean) over the values of one part is whole: N · part.total − part.n · total.
 CREATE OR REPLACE TEMP MACRO deviation(part, whole) AS

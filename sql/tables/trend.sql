@@ -2,11 +2,11 @@
 --
 -- Grain       One row per metric and pair of buckets that share a task with values.
 -- Parameters  Tables made for the question at hand, the first two as in aggregate.sql:
---             ranges      one row per bucket: group_id, and per metric range_NAME, a range_of(…)
+--             ranges      one row per bucket: group_id, and per metric range_NAME: lo, hi, scale
 --             sums        one row per bucket and kind of run: group_id, and per metric sums_NAME,
---                         a summed(…)
+--                         n and total
 --             task_sums   one row per bucket and task: group_id, suite, task_id, and per metric
---                         task_NAME, a gathered(…)
+--                         task_sums_NAME, a gathered(…)
 --             pairs       one row per metric and bucket that is compared: metric, group_id, before
 -- Columns     metric, group_id, together: Σ_g (influence of task g before) · (influence now), where
 --             a task's influence is what it moves the mean of its bucket by: Σ_i(x − mean) / N

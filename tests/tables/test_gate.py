@@ -254,10 +254,23 @@ class TestCoverage:
         )
         assert only(judge(runs, rule("f1", max_drop=0.05)))["n_uncovered"] == 1
 
-    def test_as_many_lost_as_in_the_baseline_do_not(self, judge):
+    def test_as_many_lost_as_in_the_baseline_do_so_too(self, judge):
+        """The text knows no share: a run that is null by its status uncovers its task."""
         values = [*((i, 0.5, 0.5) for i in range(9)), ("x", [0.5, None], [None, 0.75])]
         row = only(judge(lost(arms("f1", values), "error"), rule("f1", max_drop=0.05)))
-        assert (row["verdict"], row["coverage"], row["n_tasks"]) == ("pass", 1.0, 10)
+        assert (row["verdict"], row["coverage"], row["n_tasks"]) == ("not judgeable", 0.9, 10)
+
+    def test_what_the_baseline_never_had_is_no_loss(self, judge):
+        values = [*((i, 0.5, 0.5) for i in range(9)), ("x", [None], [None, 0.75])]
+        row = only(judge(lost(arms("f1", values), "error"), rule("f1", max_drop=0.05)))
+        assert (row["verdict"], row["coverage"], row["n_uncovered"]) == ("pass", 1.0, 0)
+
+    def test_an_arm_covers_itself_whatever_it_lost(self, judge):
+        """Byte-identical arms always pass: alike in runs, losses and means, task by task."""
+        values = [*((i, 0.5, 0.5) for i in range(9)), ("x", [0.5, None], [0.5, None])]
+        runs = lost(arms("f1", values), "error")
+        row = only(judge(runs, rule("f1", max_drop=0)))
+        assert (row["verdict"], row["coverage"], row["n_uncovered"]) == ("pass", 1.0, 0)
 
     def test_nothing_but_lost_runs_does_whatever_the_baseline_lost(self, judge):
         values = [*((i, 0.5, 0.5) for i in range(9)), ("x", [0.5, None, None], [None])]
