@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
+import json
 import subprocess
 import sys
 import time
+from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-KIB = 1024
+LAUNCHER = Path(__file__).with_name("launched.py")
 
 
 class Row(NamedTuple):
@@ -60,15 +61,11 @@ def process(*args: object) -> Process:
     Raises:
         RuntimeError: it fails.
     """
-    begin = time.perf_counter()
-    command = [sys.executable, *map(str, args)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as child:
-        said = child.stderr.read() if child.stderr else b""
-        _, status, used = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode:
-        raise RuntimeError(f"{' '.join(command)}: exit {child.returncode}\n{said.decode()}")
-    return Process(used.ru_utime + used.ru_stime, used.ru_maxrss / KIB, time.perf_counter() - begin)
+    command = [sys.executable, str(LAUNCHER), *map(str, args)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    if ran.returncode:
+        raise RuntimeError(f"{' '.join(command)}: exit {ran.returncode}\n{ran.stderr}")
+    return Process(**json.loads(ran.stdout))
 
 
 def trajtab(*args: object) -> Process:
