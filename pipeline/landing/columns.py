@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 from msgspec.structs import astuple
-from xxhash import xxh3_64_hexdigest
 
 from pipeline.landing.canonical import canonical_json
 from pipeline.landing.times import moments
-from pipeline.schema import UTC_MICROS, Runs, Steps, Table, Tasks, Tools
+from pipeline.schema import UTC_MICROS, Runs, Steps, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
     import msgspec
 
     from pipeline.landing.calls import Calls
-    from pipeline.landing.model import Task, Told
-    from pipeline.landing.references import ReferenceBook
+    from pipeline.landing.model import Told
 
 Columns = dict[str, "list[Any]"]
 TURNED = 512
@@ -213,42 +211,3 @@ def _completed(frame: pl.DataFrame, table: type[Table]) -> pl.DataFrame:
         for name, column in table.columns.items()
         if name not in frame.columns
     )
-
-
-def tasks_frame(tasks: Sequence[Task], book: ReferenceBook, suite: str | None) -> pl.DataFrame:
-    """Return tasks as rows, with a column `mention` for the lander."""
-    rows = [
-        (
-            task.task_id,
-            suite or task.suite,
-            text(task.prompt),
-            task.reference_outputs,
-            task.reference_complete,
-            task.min_steps,
-            None if task.expected_state is None else canonical_json(task.expected_state),
-            book.add(task.references),
-            _tools_hash(task),
-            canonical_json(task.labels) if task.labels else None,
-            task.mention,
-        )
-        for task in tasks
-    ]
-    schema = pl.Schema({**Tasks.polars(), "mention": pl.Boolean()})
-    return pl.DataFrame(rows, schema=schema, orient="row")
-
-
-def _tools_hash(task: Task) -> str | None:
-    if task.tools is None:
-        return None
-    told = sorted((tool.name, text(tool.input_schema)) for tool in task.tools)
-    return xxh3_64_hexdigest(repr(told).encode())
-
-
-def tools_frame(tasks: Sequence[Task], suite: str | None) -> pl.DataFrame:
-    """Return the tools that tasks offer as rows."""
-    rows = [
-        (suite or task.suite, task.task_id, tool.name, text(tool.input_schema))
-        for task in tasks
-        for tool in task.tools or ()
-    ]
-    return pl.DataFrame(rows, schema=Tools.polars(), orient="row")

@@ -11,11 +11,11 @@ import polars as pl
 
 from pipeline.errors import RejectedError, TrajtabError
 from pipeline.landing import formats
-from pipeline.landing.columns import tasks_frame, tools_frame
 from pipeline.landing.decode import refuse_invalid_utf8
 from pipeline.landing.model import Damage, Run, Task
 from pipeline.landing.reader import Piece, unglued
 from pipeline.landing.rows import Rows, as_reject
+from pipeline.landing.task_columns import tasks_frame, tools_frame
 from pipeline.schema import Rejects
 
 if TYPE_CHECKING:

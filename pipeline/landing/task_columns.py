@@ -1,0 +1,57 @@
+"""Tasks and the tools they offer, to rows: they are few, and go row by row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+from xxhash import xxh3_64_hexdigest
+
+from pipeline.landing.canonical import canonical_json
+from pipeline.landing.columns import text
+from pipeline.schema import Tasks, Tools
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pipeline.landing.model import Task
+    from pipeline.landing.references import ReferenceBook
+
+
+def tasks_frame(tasks: Sequence[Task], book: ReferenceBook, suite: str | None) -> pl.DataFrame:
+    """Return tasks as rows, with a column `mention` for the lander."""
+    rows = [
+        (
+            task.task_id,
+            suite or task.suite,
+            text(task.prompt),
+            task.reference_outputs,
+            task.reference_complete,
+            task.min_steps,
+            None if task.expected_state is None else canonical_json(task.expected_state),
+            book.add(task.references),
+            _tools_hash(task),
+            canonical_json(task.labels) if task.labels else None,
+            task.mention,
+        )
+        for task in tasks
+    ]
+    schema = pl.Schema({**Tasks.polars(), "mention": pl.Boolean()})
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _tools_hash(task: Task) -> str | None:
+    if task.tools is None:
+        return None
+    told = sorted((tool.name, text(tool.input_schema)) for tool in task.tools)
+    return xxh3_64_hexdigest(repr(told).encode())
+
+
+def tools_frame(tasks: Sequence[Task], suite: str | None) -> pl.DataFrame:
+    """Return the tools that tasks offer as rows."""
+    rows = [
+        (suite or task.suite, task.task_id, tool.name, text(tool.input_schema))
+        for task in tasks
+        for tool in task.tools or ()
+    ]
+    return pl.DataFrame(rows, schema=Tools.polars(), orient="row")
