@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 import polars as pl
 
+from pipeline.cli import completion
 from pipeline.cli.command import command as declare
 from pipeline.cli.options import LakePath, Outputs, key_value, output_options
 from pipeline.cli.output import NOTES_INSIDE, emit, say
@@ -54,6 +55,7 @@ COUNTS = (
     default="auto",
     show_default=True,
     metavar="FORMAT|auto",
+    shell_complete=completion.formats,
     help="The format of all files; `trajtab formats` lists them.",
 )
 @click.option("--suite", metavar="S", help="The suite of every run and task, over the files' own.")

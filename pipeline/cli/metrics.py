@@ -9,6 +9,7 @@ import click
 import polars as pl
 
 from pipeline import queries
+from pipeline.cli import completion
 from pipeline.cli.command import command as declare
 from pipeline.cli.options import Outputs, output_options
 from pipeline.cli.output import emit
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @declare("metrics", example="trajtab metrics in_order")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completion.metric)
 @output_options
 def command(name: str | None, outputs: Outputs) -> None:
     """List the metrics, or define one.

@@ -55,6 +55,21 @@ def aggregate(
     Raises:
         UnknownNameError: no such group column or metric.
         InputError: DuckDB refuses `where`.
+
+    >>> from pipeline.sample import example
+    >>> found = aggregate(example(), by=["agent_version"], metrics=["f1", "error_rate"])
+    >>> found.rows.select("agent_version", "metric", "n_scored", "n_null", "mean")
+    shape: (4, 5)
+    ┌───────────────┬────────────┬──────────┬────────┬──────────┐
+    │ agent_version ┆ metric     ┆ n_scored ┆ n_null ┆ mean     │
+    │ ---           ┆ ---        ┆ ---      ┆ ---    ┆ ---      │
+    │ str           ┆ str        ┆ i64      ┆ i64    ┆ f64      │
+    ╞═══════════════╪════════════╪══════════╪════════╪══════════╡
+    │ v1            ┆ f1         ┆ 16       ┆ 0      ┆ 0.835992 │
+    │ v1            ┆ error_rate ┆ 16       ┆ 0      ┆ 0.03817  │
+    │ v2            ┆ f1         ┆ 16       ┆ 0      ┆ 0.924693 │
+    │ v2            ┆ error_rate ┆ 16       ┆ 0      ┆ 0.028125 │
+    └───────────────┴────────────┴──────────┴────────┴──────────┘
     """
     with opened(lake, policy, where) as session:
         chosen = session.metrics(metrics)

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCK = re.compile(r"^```(?:sh|shell|bash|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(?:sh|shell|bash)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 NOT_RUN = ("make ", "pip ", "git ", "duckdb ", "crontab", "systemctl")
 """Commands that are about this checkout or another program."""
