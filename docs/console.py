@@ -22,7 +22,9 @@ COMMAND = re.compile(r"^\$ (?:.*\\\n)*.*\n", re.MULTILINE)
 def commands(page: str) -> list[str]:
     """Return the commands of a page's console blocks, in order."""
     return [
-        found.removeprefix("$ ") for block in BLOCK.findall(page) for found in COMMAND.findall(block)
+        found.removeprefix("$ ")
+        for block in BLOCK.findall(page)
+        for found in COMMAND.findall(block)
     ]
 
 
