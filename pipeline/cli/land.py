@@ -149,6 +149,8 @@ def _notes(report: LandReport, *, dry_run: bool) -> Iterator[str]:
         yield "dry run: nothing was written"
     for reason, count in report.rejects.most_common():
         yield f"{count} records rejected: {reason}"
+    if report.rejects and not dry_run:
+        yield '`trajtab sql LAKE "FROM rejects"` shows where and why'
     yield from report.unrecognised[:FEW]
     if len(report.unrecognised) > FEW:
         yield f"{len(report.unrecognised) - FEW} more files not recognised"

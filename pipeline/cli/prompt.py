@@ -128,20 +128,20 @@ class Prompt:
             UnknownNameError: no such word or view.
         """
         if word == ".help":
-            rows = {"type": [*HELP, "SELECT …;"], "for": [*HELP.values(), "an answer"]}
+            rows = pl.DataFrame(
+                {"type": [*HELP, "SELECT …;"], "for": [*HELP.values(), "an answer"]}
+            )
         elif word == ".tables":
-            rows = {
-                "view": list(workbench.VIEWS),
-                "rows": [_height(self.con, v) for v in workbench.VIEWS],
-            }
+            heights = [_height(self.con, view) for view in workbench.VIEWS]
+            rows = pl.DataFrame({"view": workbench.VIEWS, "rows": heights})
         elif word == ".schema":
-            return Result("schema", _schema(self.con, name), [])
+            rows = _schema(self.con, name)
         elif word == ".macros":
             macros = _macros(self.con)
-            rows = {"macro": list(macros), "call": list(macros.values())}
+            rows = pl.DataFrame({"macro": list(macros), "call": list(macros.values())})
         else:
             raise UnknownNameError.among("word", word, (told.split()[0] for told in HELP))
-        return Result(word[1:], pl.DataFrame(rows), [])
+        return Result(word[1:], rows, [])
 
 
 def _line(prompt: str) -> str:
