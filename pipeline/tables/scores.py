@@ -92,7 +92,7 @@ def scan_scores(lake: Lake | str | os.PathLike[str], *, policy: str | None = Non
         policy: the policy's file or preset; None is the lake's own.
 
     Raises:
-        LakeError: there is no lake.
+        SourceNotFoundError: there is no lake.
 
     >>> import polars as pl
     >>> from pipeline.sample import example
