@@ -14,6 +14,7 @@ from pipeline.tables.intervals import with_intervals
 from pipeline.tables.nulls import null_notes
 from pipeline.tables.result import Result
 from pipeline.tables.session import opened
+from pipeline.tables.unreferenced import unreferenced
 
 if TYPE_CHECKING:
     import os
@@ -75,6 +76,7 @@ def aggregate(
         chosen = session.metrics(metrics)
         rows = aggregate_scores(session.con, chosen, by)
         nulls = null_notes(session.con, chosen)
+        nulls += unreferenced(session.con, chosen)
     notes = mean_over_groups(rows) if by else []
     return Result("aggregate", rows, [*session.notes, *nulls, *notes])
 

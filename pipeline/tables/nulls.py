@@ -21,10 +21,6 @@ NOTHING_FAILED: Cause = ("nothing failed", "n_errors = 0")
 NO_TOKENS: Cause = ("no tokens logged", "total_tokens IS NULL")
 NO_STEPS: Cause = ("no steps", "n_steps = 0")
 OTHERWISE = "undefined by its rule"
-NO_REFERENCES = (
-    "no run has a reference, which {} need: land a tasks file with the expected calls "
-    "(docs/getting-started.md); metrics of the path, such as error_rate and n_calls, need none"
-)
 
 OF_REFERENCE: list[Cause] = [
     ("no reference", "status = 'no_reference'"),
@@ -74,30 +70,17 @@ def causes(metric: Metric) -> list[Cause]:
 
 
 def null_notes(con: DuckDBPyConnection, metrics: Sequence[Metric]) -> list[str]:
-    """Return one note that says how many nulls there are for which reason, metrics alike together.
-
-    Another one helps where no run at all has a reference, as in logs that just came in.
-    """
+    """Return one note that says, per metric with nulls, how many there are for which reason."""
     if not metrics:
         return []
     parts = ", ".join(f"histogram({_why(metric)})" for metric in metrics)
     (told,) = con.sql(f"SELECT {parts} FROM scores").fetchall()  # noqa: S608 - registry names
-    alike: dict[str, list[str]] = {}
+    said = []
     for metric, counts in zip(metrics, told, strict=True):
         if counts:
             reasons = ", ".join(f"{why} {n}" for why, n in sorted(counts.items()))
-            alike.setdefault(reasons, []).append(metric.name)
-    said = "; ".join(f"{', '.join(names)}: {reasons}" for reasons, names in alike.items())
-    return [*([f"null values: {said}"] if said else []), *_unreferenced(con, metrics)]
-
-
-def _unreferenced(con: DuckDBPyConnection, metrics: Sequence[Metric]) -> list[str]:
-    """Return a note where metrics need a reference and no run has one."""
-    compared = [metric.name for metric in metrics if metric.reference]
-    if not compared:
-        return []
-    (none,) = con.sql("SELECT bool_and(status = 'no_reference') FROM scores").fetchall()[0]
-    return [NO_REFERENCES.format(f"{compared[0]} and its like")] if none else []
+            said.append(f"{metric.name}: {reasons}")
+    return [f"null values: {'; '.join(said)}"] if said else []
 
 
 def _why(metric: Metric) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakes import final, scored
 from making import call, run, want, write
 
 from pipeline.landing.land import land
@@ -44,13 +43,3 @@ def test_reasons_are_counted_and_add_up(tmp_path: Path) -> None:
         "total_tokens": 4,
         "n_calls": 0,
     }
-
-
-def test_where_no_run_has_a_reference_a_note_says_what_to_do(tmp_path):
-    lake = scored(tmp_path, run("r1", call("search"), final()), run("r2", final()))
-    notes = aggregate(lake, metrics=["f1", "in_order", "error_rate"]).notes
-    assert "null values: f1, in_order: no reference 2; error_rate: no calls 1" in notes
-    assert [
-        note for note in notes if note.startswith("no run has a reference, which f1 and its like")
-    ]
-    assert not any("no run has" in note for note in aggregate(lake, metrics=["n_calls"]).notes)
