@@ -46,8 +46,9 @@ wheel: $(READY) ## build the wheel and compare it with the tree
 docs: $(READY) ## run the commands of README and docs
 	$(BIN)/python -m pytest -q tests/docs
 
-pages: $(READY) ## write the documentation pages that are made from code
+pages: $(READY) ## write what is made from code in the documentation: pages, outputs
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/console.py
 
 screenshots: $(READY) ## pictures of the pages, in build/screenshots/; needs chromium
 	$(BIN)/python tests/screenshots.py build/screenshots

@@ -6,6 +6,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from reference import commands_page, tables_page
+
 from pipeline.landing import formats
 from pipeline.landing.model import REASONS
 from pipeline.metrics.registry import metrics
@@ -101,7 +103,13 @@ def peers_page() -> str:
         return page(cases, Path(folder))
 
 
-PAGES = {"metrics.md": metrics_page, "formats.md": formats_page, "peers.md": peers_page}
+PAGES = {
+    "commands.md": commands_page,
+    "formats.md": formats_page,
+    "metrics.md": metrics_page,
+    "peers.md": peers_page,
+    "tables.md": tables_page,
+}
 
 
 def main() -> int:

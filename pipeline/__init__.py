@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pipeline.tables.passk import passk
     from pipeline.tables.percentiles import percentiles
     from pipeline.tables.result import Result
-    from pipeline.tables.scores import scores
+    from pipeline.tables.scores import scan_scores, scores
     from pipeline.tables.trend import trend
     from pipeline.timeline import show
     from pipeline.workbench import query
@@ -60,6 +60,7 @@ __all__ = [
     "percentiles",
     "query",
     "sample_annotations",
+    "scan_scores",
     "score",
     "scores",
     "show",
@@ -88,6 +89,7 @@ _HOMES = {
     "percentiles": "tables.percentiles",
     "query": "workbench",
     "sample_annotations": "annotation.sampling",
+    "scan_scores": "tables.scores",
     "score": "scoring",
     "scores": "tables.scores",
     "show": "timeline",

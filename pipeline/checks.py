@@ -55,7 +55,12 @@ def checks() -> list[Check]:
 
 
 def check(lake: Lake | str | os.PathLike[str], *, policy: str | None = None) -> Result:
-    """Return the offenders of every check: check, severity, subject, detail; ordered by these."""
+    """Return the offenders of every check: check, severity, subject, detail; ordered by these.
+
+    >>> from pipeline.sample import example
+    >>> check(example()).rows.columns
+    ['check', 'severity', 'subject', 'detail']
+    """
     lake = opened(lake)
     rules = policy_of(lake, policy)
     every = checks()

@@ -8,8 +8,10 @@ are retried with the same or with other arguments, repeat, go missing, and come 
 from __future__ import annotations
 
 import json
+from atexit import register
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from time import gmtime, strftime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,6 +28,8 @@ TRIALS = 4
 START = 1_764_547_200
 """2025-12-01T00:00:00Z: the first run's start."""
 CHUNK = 1000
+ANNOTATED = 6
+"""So many runs of an example have been annotated."""
 
 VERBS = ("search", "get", "update", "cancel", "create", "list")
 NOUNS = ("flight", "order", "account", "ticket")
@@ -127,6 +131,47 @@ def sample(folder: str | os.PathLike[str], *, runs: int = 1000, seed: int = 0) -
     except OSError as error:
         raise InputError(f"{error.filename or target}: cannot write: {error.strerror}") from error
     return files
+
+
+def example(runs: int = 32) -> Path:
+    """Return a small lake of made-up runs, scored, some annotated: to try a function on.
+
+    It is made once per process and number of runs, in a temporary folder that goes when the
+    process ends. For a lake that stays: `sample`, `land` and `score`.
+
+    >>> from pipeline.tables.scores import scores
+    >>> scores(example()).rows.height
+    32
+    """
+    if runs not in _EXAMPLES:
+        from pipeline.landing.land import land  # noqa: PLC0415 - making logs needs no engine
+        from pipeline.scoring import score  # noqa: PLC0415 - same
+
+        folder = TemporaryDirectory(prefix="trajtab-example-")
+        sample(folder.name, runs=runs)
+        lake = Path(folder.name, "lake")
+        _write(Path(folder.name, "annotations.jsonl"), _annotations(min(runs, ANNOTATED)))
+        land([folder.name], lake, workers=1)
+        score(lake)
+        _EXAMPLES[runs] = (folder, lake)
+        register(folder.cleanup)
+    return _EXAMPLES[runs][1]
+
+
+def _annotations(runs: int) -> Iterator[str]:
+    """Yield what two people say of the first runs: they part a little."""
+    for number in range(runs):
+        for who in range(2):
+            word = {
+                "trajectory_id": f"s0-{number:07d}",
+                "annotator_id": f"person-{who + 1}",
+                "overall_quality": 1 + (2 * number + who) % 5,
+                "backtrack_steps": [],
+            }
+            yield _json(word) + "\n"
+
+
+_EXAMPLES: dict[int, tuple[TemporaryDirectory[str], Path]] = {}
 
 
 def _write(path: Path, records: Iterator[str]) -> None:

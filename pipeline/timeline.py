@@ -70,6 +70,21 @@ def show(
 
     Raises:
         UnknownNameError: no run has that id.
+
+    >>> from pipeline.sample import example
+    >>> found = show(example(), "s0-0000001")
+    >>> found.rows.select("step_index", "kind", "tool_name", "is_error").head(4)
+    shape: (4, 4)
+    ┌────────────┬───────────┬────────────────┬──────────┐
+    │ step_index ┆ kind      ┆ tool_name      ┆ is_error │
+    │ ---        ┆ ---       ┆ ---            ┆ ---      │
+    │ u32        ┆ str       ┆ str            ┆ bool     │
+    ╞════════════╪═══════════╪════════════════╪══════════╡
+    │ 0          ┆ llm_call  ┆ null           ┆ null     │
+    │ 1          ┆ tool_call ┆ search_account ┆ false    │
+    │ 2          ┆ llm_call  ┆ null           ┆ null     │
+    │ 3          ┆ tool_call ┆ get_order      ┆ false    │
+    └────────────┴───────────┴────────────────┴──────────┘
     """
     return as_result(timelines(lake, run_id, policy=policy), longest)
 

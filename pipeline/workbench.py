@@ -65,6 +65,18 @@ def query(
     Raises:
         QueryError: it is not one SELECT statement, it reaches outside the lake, or DuckDB
             refuses it.
+
+    >>> from pipeline.sample import example
+    >>> text = "SELECT count(*) AS runs FROM runs WHERE agent = $who"
+    >>> query(example(), text, parameters={"who": "demo"}).rows
+    shape: (1, 1)
+    ┌──────┐
+    │ runs │
+    │ ---  │
+    │ i64  │
+    ╞══════╡
+    │ 32   │
+    └──────┘
     """
     lake = opened(lake)
     rules = policy_of(lake, policy)

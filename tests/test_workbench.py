@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import io
 import json
 import sys
@@ -373,39 +372,3 @@ class TestCommand:
         assert "first 1,000 of 1,500 rows" in shown.err
         assert trajtab("sql", lake.path, text, "--format", "csv") == 0
         assert len(capsys.readouterr().out.splitlines()) == 1501
-
-    def test_prompt_reads_statements_and_survives_errors(self, lake, capsys, monkeypatch):
-        terminal = io.StringIO()
-        monkeypatch.setattr(terminal, "isatty", lambda: True, raising=False)
-        monkeypatch.setattr(sys, "stdin", terminal)
-        typed = iter(
-            [
-                "SELECT run_id",
-                "FROM runs",
-                "WHERE n_rows = 2;",
-                "FROM rnus;",
-                "SELECT 7 AS n;",
-                "\\q",
-            ]
-        )
-        monkeypatch.setattr(builtins, "input", lambda _prompt: next(typed))
-        assert trajtab("sql", lake.path, "--format", "csv") == 0
-        shown = capsys.readouterr()
-        assert shown.out == "run_id\nr1\nn\n7\n"
-        assert 'Did you mean "runs"?' in shown.err
-
-    def test_prompt_forgets_what_an_interrupt_cut_off(self, lake, capsys, monkeypatch):
-        terminal = io.StringIO()
-        monkeypatch.setattr(terminal, "isatty", lambda: True, raising=False)
-        monkeypatch.setattr(sys, "stdin", terminal)
-        typed = iter(["SELECT nonsense", KeyboardInterrupt, "SELECT 7 AS n;", EOFError])
-
-        def read(_prompt):
-            line = next(typed)
-            if isinstance(line, str):
-                return line
-            raise line
-
-        monkeypatch.setattr(builtins, "input", read)
-        assert trajtab("sql", lake.path, "--format", "csv") == 0
-        assert capsys.readouterr().out == "\nn\n7\n\n"

@@ -51,6 +51,20 @@ def agreement(
         NotJudgeableError: no annotation has landed, or none is of the runs asked for.
         UnknownNameError: a metric or item nobody knows.
         InputError: the extra `stats` is not installed, or DuckDB refuses `where`.
+
+    >>> from pipeline.sample import example
+    >>> found = agreement(example(), metrics=["f1"])
+    >>> found.rows.select("item", "n_units", "alpha_ordinal").head(1)
+    shape: (1, 3)
+    ┌─────────────────┬─────────┬───────────────┐
+    │ item            ┆ n_units ┆ alpha_ordinal │
+    │ ---             ┆ ---     ┆ ---           │
+    │ str             ┆ u32     ┆ f64           │
+    ╞═════════════════╪═════════╪═══════════════╡
+    │ overall_quality ┆ 6       ┆ 0.183333      │
+    └─────────────────┴─────────┴───────────────┘
+    >>> list(found.tables)
+    ['pairs', 'correlations', 'detector', 'sweep']
     """
     require_statistics("agreement", "krippendorff")
     from pipeline.annotation import correlation, detector, raters  # noqa: PLC0415 - need the extra

@@ -83,6 +83,21 @@ def sample_annotations(
     Raises:
         InputError: a limit below 1, a metric in words, or DuckDB refuses `where`.
         UnknownNameError: no such metric.
+
+    >>> from pipeline.sample import example
+    >>> picked = sample_annotations(example(), limit=2)
+    >>> picked.result.rows.select("run_id", "quarter", "n_annotators")
+    shape: (2, 3)
+    ┌────────────┬─────────┬──────────────┐
+    │ run_id     ┆ quarter ┆ n_annotators │
+    │ ---        ┆ ---     ┆ ---          │
+    │ str        ┆ i8      ┆ i64          │
+    ╞════════════╪═════════╪══════════════╡
+    │ s0-0000011 ┆ 3       ┆ 0            │
+    │ s0-0000023 ┆ 1       ┆ 0            │
+    └────────────┴─────────┴──────────────┘
+    >>> picked.records[0]["trajectory_id"]
+    's0-0000011'
     """
     if limit < 1:
         raise InputError(f"--limit is {limit}; at least 1 is needed")

@@ -22,8 +22,14 @@ __all__ = ["main"]
 def main(ctx: click.Context, config: str | None, *, debug: bool) -> None:
     """Agent trajectories in, tables out.
 
+    \b
+    To begin, with the path of your logs for export/:
+      trajtab land export/ --lake lake
+      trajtab score lake
+      trajtab aggregate lake --by agent
+
     Exit codes: 0 fine, 1 gate failed, 2 usage or input error, 3 cannot be judged.
-    """
+    """  # noqa: D301 - click takes the backspace for "leave these lines"
     session = ctx.ensure_object(Session)
     session.config, session.debug = config, debug
     if ctx.invoked_subcommand is None:

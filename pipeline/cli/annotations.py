@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from pipeline.annotation.sampling import sample_annotations
+from pipeline.cli import completion
 from pipeline.cli.command import command as declare
 from pipeline.cli.options import (
     Outputs,
@@ -63,6 +64,7 @@ def jsonl_file(_ctx: click.Context, _param: click.Parameter, path: Path) -> Path
     default="composite",
     show_default=True,
     metavar="M",
+    shell_complete=completion.metric,
     help="The metric that says how well a run did.",
 )
 @click.option("--annotated", is_flag=True, help="Pick runs that are annotated already, too.")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import polars as pl
 
+from pipeline.cli import completion
 from pipeline.cli.command import command as declare
 from pipeline.cli.files import write_results
 from pipeline.cli.options import Outputs, lake_argument, output_options, policy_option
@@ -42,7 +43,12 @@ trajtab diff lake s0-0000012 --metric in_order"""
 @declare("diff", example=_EXAMPLE)
 @lake_argument
 @click.argument("run_id")
-@click.option("--metric", metavar="M", help="Explain this one number instead.")
+@click.option(
+    "--metric",
+    metavar="M",
+    shell_complete=completion.metric,
+    help="Explain this one number instead.",
+)
 @policy_option
 @output_options
 def command(

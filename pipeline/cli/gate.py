@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from pipeline.cli import github
+from pipeline.cli import completion, github
 from pipeline.cli.brief import brief
 from pipeline.cli.command import command as declare
 from pipeline.cli.options import (
@@ -41,7 +41,13 @@ trajtab gate --self-test lake"""
 @lake_argument
 @click.option("--baseline", metavar="FILTER", help="The baseline's runs: SQL over run columns.")
 @click.option("--candidate", metavar="FILTER", help="The candidate's runs, likewise.")
-@click.option("--gate", "gate_file", metavar="FILE|preset:NAME", help="The limits, TOML.")
+@click.option(
+    "--gate",
+    "gate_file",
+    metavar="FILE|preset:NAME",
+    shell_complete=completion.gates,
+    help="The limits, TOML.",
+)
 @click.option(
     "--inconclusive",
     type=click.Choice(list(EXIT_CODES)),

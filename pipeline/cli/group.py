@@ -8,7 +8,9 @@ from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
+from pipeline.cli import completion  # noqa: F401 - teaches click about colons in bash
 from pipeline.cli.errors import guarded, shown
 from pipeline.cli.session import NAME, Session
 from pipeline.errors import UnknownNameError
@@ -67,6 +69,16 @@ class LazyGroup(click.Group):
         """Write the list of commands without importing any."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete commands without importing any, and the group's own options."""
+        if incomplete.startswith("-"):
+            return click.Command.shell_complete(self, ctx, incomplete)
+        return [
+            CompletionItem(name, help=text)
+            for name, text in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
 
     def main(
         self,

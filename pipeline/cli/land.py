@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 import polars as pl
 
+from pipeline.cli import completion
 from pipeline.cli.command import command as declare
 from pipeline.cli.options import LakePath, Outputs, key_value, output_options
 from pipeline.cli.output import NOTES_INSIDE, emit, say
@@ -54,6 +55,7 @@ COUNTS = (
     default="auto",
     show_default=True,
     metavar="FORMAT|auto",
+    shell_complete=completion.formats,
     help="The format of all files; `trajtab formats` lists them.",
 )
 @click.option("--suite", metavar="S", help="The suite of every run and task, over the files' own.")
@@ -147,6 +149,8 @@ def _notes(report: LandReport, *, dry_run: bool) -> Iterator[str]:
         yield "dry run: nothing was written"
     for reason, count in report.rejects.most_common():
         yield f"{count} records rejected: {reason}"
+    if report.rejects and not dry_run:
+        yield '`trajtab sql LAKE "FROM rejects"` shows where and why'
     yield from report.unrecognised[:FEW]
     if len(report.unrecognised) > FEW:
         yield f"{len(report.unrecognised) - FEW} more files not recognised"

@@ -11,6 +11,7 @@ import polars as pl
 from click.core import ParameterSource
 
 from pipeline import queries
+from pipeline.cli import completion
 from pipeline.cli.command import command as declare
 from pipeline.cli.options import Outputs, output_options
 from pipeline.cli.output import emit
@@ -33,7 +34,7 @@ trajtab metrics judge.tool_relevance"""
 
 
 @declare("metrics", example=_EXAMPLE)
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completion.metric)
 @click.option(
     "--lake",
     type=click.Path(path_type=Path),

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
+from pipeline.cli import completion
 from pipeline.errors import InputError
 from pipeline.store import Address, address_of
 
@@ -124,21 +126,37 @@ class LakePath(click.Path):
         except InputError as error:
             self.fail(str(error), param, ctx)
 
+    def shell_complete(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's signature
+        param: click.Parameter,  # noqa: ARG002 - same
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        """Complete folders: a lake is no file."""
+        return [CompletionItem(incomplete, type="dir")]
+
 
 lake_argument = click.argument("lake", type=LakePath())
 
 policy_option = click.option(
     "--policy",
     metavar="FILE|preset:NAME",
+    shell_complete=completion.policies,
     help="The policy to score or read by; default: the lake's own.",
 )
 
 baseline_policy_option = click.option(
-    "--baseline-policy", metavar="FILE|preset:NAME", help="Another policy for the baseline."
+    "--baseline-policy",
+    metavar="FILE|preset:NAME",
+    shell_complete=completion.policies,
+    help="Another policy for the baseline.",
 )
 
 candidate_policy_option = click.option(
-    "--candidate-policy", metavar="FILE|preset:NAME", help="Another policy for the candidate."
+    "--candidate-policy",
+    metavar="FILE|preset:NAME",
+    shell_complete=completion.policies,
+    help="Another policy for the candidate.",
 )
 
 where_option = click.option("--where", metavar="SQL", help="Only the runs this SQL is true for.")
@@ -148,6 +166,7 @@ by_option = click.option(
     type=names,
     metavar="COL,...",
     default=(),
+    shell_complete=completion.groups,
     help="Columns to group by; labels.NAME is a label.",
 )
 
@@ -155,6 +174,7 @@ metric_option = click.option(
     "--metric",
     type=names,
     metavar="M,...|all",
+    shell_complete=completion.metrics,
     help="Metrics to show; default: the headline ones.",
 )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from xxhash import xxh3_64_hexdigest
 
+from pipeline.cli import completion
 from pipeline.cli.command import command as declare
 from pipeline.cli.files import write, write_results
 from pipeline.cli.options import (
@@ -63,6 +64,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
     default="auto",
     show_default=True,
     metavar="FORMAT|auto",
+    shell_complete=completion.formats,
     help="The format of all logs; `trajtab formats` lists them.",
 )
 @click.option(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 import polars as pl
 
+from pipeline.cli import completion
 from pipeline.cli.command import command as declare
 from pipeline.cli.files import write_results
 from pipeline.cli.options import (
@@ -41,10 +42,19 @@ KEYS = ("run_id", "task_id", "trial", "agent_version", "status")
 @lake_argument
 @where_option
 @click.option(
-    "--sort", metavar="METRIC", help="Sort by a column, the least first; -METRIC: the greatest."
+    "--sort",
+    metavar="METRIC",
+    shell_complete=completion.sorting,
+    help="Sort by a column, the least first; -METRIC: the greatest.",
 )
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Show so many runs.")
-@click.option("--columns", type=names, metavar="COL,...", help="Show these columns.")
+@click.option(
+    "--columns",
+    type=names,
+    metavar="COL,...",
+    shell_complete=completion.columns,
+    help="Show these columns.",
+)
 @policy_option
 @output_options
 def command(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import closing, suppress
-from importlib import import_module
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import click
@@ -13,22 +12,19 @@ from pipeline import workbench
 from pipeline.cli.command import command as declare
 from pipeline.cli.options import Outputs, key_value, lake_argument, output_options, policy_option
 from pipeline.cli.output import emit, say
-from pipeline.current import policy_of
-from pipeline.errors import TrajtabError
+from pipeline.cli.prompt import Prompt
+from pipeline.current import current, policy_of
 from pipeline.lake import Lake
 from pipeline.tables.result import Result
+from pipeline.tables.session import unscored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from os import PathLike
 
-    from duckdb import DuckDBPyConnection
+    from pipeline.policy import Policy
 
 MOST = 1000
 """Rows printed for reading; the other formats hold all."""
-
-FIRST, NEXT = "sql> ", "...> "
-QUIT = ("\\q", "quit", "exit")
 
 _EXAMPLE = """\
 trajtab sql lake "SELECT tool_name, count(*) AS n FROM calls GROUP BY ALL ORDER BY n DESC"
@@ -61,7 +57,8 @@ def command(
 ) -> None:
     """Ask a lake in SQL.
 
-    QUERY is one SELECT, "-" reads it from stdin; without one, on a terminal, a prompt opens.
+    QUERY is one SELECT, "-" reads it from stdin; without one, on a terminal, a prompt opens, with
+    history, Tab, and statements of many lines that end with ";"; .help lists what else it knows.
     Views: runs, steps, calls, tasks, refs, scores, annotations, judgments and rejects; every
     metric is a macro. The lake is read-only, and nothing but the lake can be read.
     """
@@ -76,8 +73,10 @@ def command(
     if text is not None:
         _tell(workbench.query(opened, text, policy=policy, parameters=dict(parameters)), outputs)
         return
-    with closing(workbench.session(opened, policy_of(opened, policy))) as con:
-        _prompt(con, dict(parameters), outputs)
+    rules = policy_of(opened, policy)
+    with closing(workbench.session(opened, rules)) as con:
+        _greet(opened, rules)
+        Prompt(con, dict(parameters), outputs, _tell).run()
 
 
 def _refuse_beside_init(query: str | None, outputs: Outputs) -> None:
@@ -95,37 +94,7 @@ def _tell(result: Result, outputs: Outputs) -> None:
     emit(result, outputs, cut=Result(result.kind, rows.head(MOST), [*result.notes, note]))
 
 
-def _prompt(con: DuckDBPyConnection, parameters: dict[str, str], outputs: Outputs) -> None:
-    """Answer one statement after the other; an error does not end it."""
-    with suppress(ImportError):
-        import_module("readline")  # once imported, it edits the lines that are typed
-    say(f"views: {', '.join(workbench.VIEWS)}; end a statement with ';', leave with \\q")
-    for text in _statements():
-        try:
-            _tell(Result("sql", workbench.select(con, text, parameters), []), outputs)
-        except TrajtabError as error:
-            say(f"error: {error}")
-        except KeyboardInterrupt:
-            say("interrupted")
-
-
-def _statements() -> Iterator[str]:
-    """Read lines until each ';' at the end of one; an interrupt forgets what was begun."""
-    lines: list[str] = []
-    while True:
-        try:
-            line = input(NEXT if lines else FIRST)
-        except EOFError:
-            click.echo()
-            return
-        except KeyboardInterrupt:
-            click.echo()
-            lines.clear()
-            continue
-        if not lines and line.strip().rstrip(";").lower() in QUIT:
-            return
-        if lines or line.strip():
-            lines.append(line)
-        if line.rstrip().endswith(";"):
-            yield "\n".join(lines)
-            lines.clear()
+def _greet(lake: Lake, policy: Policy) -> None:
+    say(f"views: {', '.join(workbench.VIEWS)}; .help says more, Ctrl-D leaves")
+    for note in (f"policy: {policy.title}", *unscored(current(lake, policy))):
+        say(f"note: {note}")

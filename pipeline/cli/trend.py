@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pipeline.cli import completion
 from pipeline.cli.command import command as declare
 from pipeline.cli.options import (
     Outputs,
@@ -48,6 +49,7 @@ trajtab trend lake --by week --where "suite = 'support'" --format csv"""
     type=one_name,
     required=True,
     metavar="COL",
+    shell_complete=completion.buckets,
     help="date, week, hour (of started_at, UTC), or a column; labels.NAME is a label.",
 )
 @metric_option

@@ -130,6 +130,16 @@ def land(  # noqa: PLR0913 - the command's options, one each
         UnrecognisedError: no file is of a known format, or one named outright is not.
         RejectedError: `strict`, and a record cannot land.
         LakeError: the lake cannot be written.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from pipeline.sample import sample
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = sample(f"{folder}/export", runs=8)
+    ...     report = land([f"{folder}/export"], f"{folder}/lake", workers=1)
+    >>> report.runs, report.tasks, report.rejects.total()
+    (8, 2000, 0)
+    >>> [file.format for file in report.recognised]
+    ['trajtab', 'tasks']
     """
     told = dict(sorted((labels or {}).items()))
     options = Options(told, suite, strict, redact, droppable(drop))

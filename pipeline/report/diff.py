@@ -98,6 +98,20 @@ def diff(
     Raises:
         UnknownNameError: no run has that id, or no metric that name.
         InputError: no such run has a reference, or the metric is text.
+
+    >>> from pipeline.sample import example
+    >>> found = diff(example(), "s0-0000001")
+    >>> found.rows.select("marker", "expected_position", "step_index", "tool")
+    shape: (3, 4)
+    ┌────────┬───────────────────┬────────────┬────────────────┐
+    │ marker ┆ expected_position ┆ step_index ┆ tool           │
+    │ ---    ┆ ---               ┆ ---        ┆ ---            │
+    │ str    ┆ u32               ┆ u32        ┆ str            │
+    ╞════════╪═══════════════════╪════════════╪════════════════╡
+    │ equal  ┆ 0                 ┆ 1          ┆ search_account │
+    │ equal  ┆ 1                 ┆ 3          ┆ get_order      │
+    │ equal  ┆ 2                 ┆ 5          ┆ list_order     │
+    └────────┴───────────────────┴────────────┴────────────────┘
     """
     lake = opened(lake)
     rules = policy_of(lake, policy)

@@ -42,6 +42,11 @@ def score(
         policy: a policy file or `preset:NAME`; default: the lake's own.
         everything: score the others again too, and replace what they had.
         progress: called with batches done and to do after every batch.
+
+    >>> from pipeline.sample import example
+    >>> found = score(example())  # which is scored
+    >>> found.batches, found.already
+    (0, 1)
     """
     lake = lake if isinstance(lake, Lake) else Lake.open(lake)
     rules = policy_of(lake, policy)

@@ -14,6 +14,7 @@ from pipeline.tables.intervals import with_intervals
 from pipeline.tables.nulls import counts_errors, null_notes
 from pipeline.tables.result import Result
 from pipeline.tables.session import opened
+from pipeline.tables.unreferenced import unreferenced
 
 if TYPE_CHECKING:
     import os
@@ -56,11 +57,27 @@ def aggregate(
     Raises:
         UnknownNameError: no such group column or metric.
         InputError: DuckDB refuses `where`.
+
+    >>> from pipeline.sample import example
+    >>> found = aggregate(example(), by=["agent_version"], metrics=["f1", "error_rate"])
+    >>> found.rows.select("agent_version", "metric", "n_scored", "n_null", "mean")
+    shape: (4, 5)
+    ┌───────────────┬────────────┬──────────┬────────┬──────────┐
+    │ agent_version ┆ metric     ┆ n_scored ┆ n_null ┆ mean     │
+    │ ---           ┆ ---        ┆ ---      ┆ ---    ┆ ---      │
+    │ str           ┆ str        ┆ i64      ┆ i64    ┆ f64      │
+    ╞═══════════════╪════════════╪══════════╪════════╪══════════╡
+    │ v1            ┆ f1         ┆ 16       ┆ 0      ┆ 0.835992 │
+    │ v1            ┆ error_rate ┆ 16       ┆ 0      ┆ 0.03817  │
+    │ v2            ┆ f1         ┆ 16       ┆ 0      ┆ 0.924693 │
+    │ v2            ┆ error_rate ┆ 16       ┆ 0      ┆ 0.028125 │
+    └───────────────┴────────────┴──────────┴────────┴──────────┘
     """
     with opened(lake, policy, where) as session:
         chosen = session.metrics(metrics)
         rows = aggregate_scores(session.con, chosen, by)
         nulls = null_notes(session.con, chosen)
+        nulls += unreferenced(session.con, chosen)
     notes = mean_over_groups(rows) if by else []
     return Result("aggregate", rows, [*session.notes, *nulls, *notes])
 

@@ -71,6 +71,24 @@ def compare(  # noqa: PLR0913 - the options of a question, all named
             installed.
         UnknownNameError: no such metric.
         QueryError: DuckDB refuses a filter.
+
+    >>> from pipeline.sample import example
+    >>> found = compare(
+    ...     example(),
+    ...     baseline="agent_version = 'v1'",
+    ...     candidate="agent_version = 'v2'",
+    ...     metrics=["f1", "n_calls"],
+    ... )
+    >>> found.rows.select("metric", "n_tasks", "delta", "verdict")
+    shape: (2, 4)
+    ┌─────────┬─────────┬──────────┬──────────────┐
+    │ metric  ┆ n_tasks ┆ delta    ┆ verdict      │
+    │ ---     ┆ ---     ┆ ---      ┆ ---          │
+    │ str     ┆ i64     ┆ f64      ┆ str          │
+    ╞═════════╪═════════╪══════════╪══════════════╡
+    │ f1      ┆ 4       ┆ 0.088702 ┆ inconclusive │
+    │ n_calls ┆ 4       ┆ -0.5625  ┆ inconclusive │
+    └─────────┴─────────┴──────────┴──────────────┘
     """
     require_statistics("a comparison")
     check(pair, seed, resamples)

@@ -81,6 +81,26 @@ def gate(
             says what it cannot, or the extra `stats` is not installed.
         UnknownNameError: no such metric, preset or key.
         QueryError: DuckDB refuses a filter.
+
+    >>> from pipeline.sample import example
+    >>> found = gate(
+    ...     example(),
+    ...     baseline="agent_version = 'v1'",
+    ...     candidate="agent_version = 'v2'",
+    ...     gate="preset:five-percent",
+    ... )
+    >>> found.facts["verdict"]
+    'inconclusive'
+    >>> found.rows.select("metric", "drop", "allowed", "verdict").head(3)
+    shape: (2, 4)
+    ┌──────────┬───────────┬─────────┬──────────────┐
+    │ metric   ┆ drop      ┆ allowed ┆ verdict      │
+    │ ---      ┆ ---       ┆ ---     ┆ ---          │
+    │ str      ┆ f64       ┆ f64     ┆ str          │
+    ╞══════════╪═══════════╪═════════╪══════════════╡
+    │ f1       ┆ -0.088702 ┆ 0.05    ┆ inconclusive │
+    │ in_order ┆ -0.071875 ┆ 0.05    ┆ inconclusive │
+    └──────────┴───────────┴─────────┴──────────────┘
     """
     require_statistics("a gate")
     told, content = load(gate)

@@ -80,6 +80,21 @@ def passk(
         InputError: a k below 1, a rule that is no condition, a trial of a task that one arm has
             twice.
         QueryError: DuckDB refuses `rule`.
+
+    >>> from pipeline.sample import example
+    >>> found = passk(example(), k=[1, 2])
+    >>> found.rows.select("agent_version", "suite", "k", "pass_at_k", "pass_hat_k").head(4)
+    shape: (4, 5)
+    ┌───────────────┬────────┬─────┬───────────┬────────────┐
+    │ agent_version ┆ suite  ┆ k   ┆ pass_at_k ┆ pass_hat_k │
+    │ ---           ┆ ---    ┆ --- ┆ ---       ┆ ---        │
+    │ str           ┆ str    ┆ i64 ┆ f64       ┆ f64        │
+    ╞═══════════════╪════════╪═════╪═══════════╪════════════╡
+    │ v1            ┆ bank   ┆ 1   ┆ 0.75      ┆ 0.75       │
+    │ v1            ┆ bank   ┆ 2   ┆ 1.0       ┆ 0.5        │
+    │ v1            ┆ retail ┆ 1   ┆ 1.0       ┆ 1.0        │
+    │ v1            ┆ retail ┆ 2   ┆ 1.0       ┆ 1.0        │
+    └───────────────┴────────┴─────┴───────────┴────────────┘
     """
     drawn = _checked(k)
     lake = lake if isinstance(lake, Lake) else Lake.open(lake)

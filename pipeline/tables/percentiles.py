@@ -58,6 +58,18 @@ def percentiles(
     Raises:
         UnknownNameError: no such group column or metric.
         InputError: a quantile outside 0 to 1, or DuckDB refuses `where`.
+
+    >>> from pipeline.sample import example
+    >>> percentiles(example(), metrics=["f1", "n_calls"], quantiles=[0.5, 0.95]).rows
+    shape: (2, 4)
+    ┌─────────┬──────────┬─────────┬─────┐
+    │ metric  ┆ n_scored ┆ p50     ┆ p95 │
+    │ ---     ┆ ---      ┆ ---     ┆ --- │
+    │ str     ┆ i64      ┆ f64     ┆ f64 │
+    ╞═════════╪══════════╪═════════╪═════╡
+    │ f1      ┆ 32       ┆ 0.89899 ┆ 1.0 │
+    │ n_calls ┆ 32       ┆ 4.0     ┆ 7.0 │
+    └─────────┴──────────┴─────────┴─────┘
     """
     columns = {column_of(q): q for q in quantiles}
     with opened(lake, policy, where) as session:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipeline.current import scores_schema
+import polars as pl
+
+from pipeline.current import current, policy_of, scores_schema
 from pipeline.errors import InputError, UnknownNameError
+from pipeline.lake import Lake, files
 from pipeline.tables.groups import quoted
 from pipeline.tables.result import Result
 from pipeline.tables.session import opened
@@ -14,10 +17,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
 
-    import polars as pl
     from duckdb import DuckDBPyConnection
 
-    from pipeline.lake import Lake
     from pipeline.policy import Policy
 
 INTERNAL = "run_key"
@@ -58,10 +59,65 @@ def scores(
     Raises:
         UnknownNameError: no such column.
         InputError: a negative limit, or DuckDB refuses `where`.
+
+    >>> from pipeline.sample import example
+    >>> scores(example(), sort="f1", limit=3, columns=["run_id", "agent_version", "f1"]).rows
+    shape: (3, 3)
+    ┌────────────┬───────────────┬──────────┐
+    │ run_id     ┆ agent_version ┆ f1       │
+    │ ---        ┆ ---           ┆ ---      │
+    │ str        ┆ str           ┆ f64      │
+    ╞════════════╪═══════════════╪══════════╡
+    │ s0-0000022 ┆ v1            ┆ 0.285714 │
+    │ s0-0000000 ┆ v1            ┆ 0.5      │
+    │ s0-0000003 ┆ v2            ┆ 0.666667 │
+    └────────────┴───────────────┴──────────┘
     """
     with opened(lake, policy, where) as session:
         rows = scores_of(session.con, sort=sort, limit=limit, columns=columns)
     return Result("scores", _typed(rows, session.policy), session.notes)
+
+
+def scan_scores(lake: Lake | str | os.PathLike[str], *, policy: str | None = None) -> pl.LazyFrame:
+    """Return the scores of a lake as a lazy frame: what a query uses is read, the rest is not.
+
+    For lakes whose scores are larger than memory, and for pipelines of your own: columns and
+    conditions go down to the Parquet files. The columns are those of `scores`, with the same
+    dtypes; the rows are those of the runs in force, batch after batch, in no promised order. An
+    empty lake has every column too. Batches that are not scored yet are left out, without a word:
+    `scores` notes them.
+
+    Args:
+        lake: the lake, or its path.
+        policy: the policy's file or preset; None is the lake's own.
+
+    Raises:
+        SourceNotFoundError: there is no lake.
+
+    >>> import polars as pl
+    >>> from pipeline.sample import example
+    >>> lazy = scan_scores(example())
+    >>> lazy.group_by("agent_version").agg(pl.col("n_calls").sum()).sort("agent_version").collect()
+    shape: (2, 2)
+    ┌───────────────┬─────────┐
+    │ agent_version ┆ n_calls │
+    │ ---           ┆ ---     │
+    │ str           ┆ i64     │
+    ╞═══════════════╪═════════╡
+    │ v1            ┆ 65      │
+    │ v2            ┆ 56      │
+    └───────────────┴─────────┘
+    """
+    lake = lake if isinstance(lake, Lake) else Lake.open(lake)
+    rules = policy_of(lake, policy)
+    state, schema = current(lake, rules), scores_schema(rules)
+    found = files(state.scores, "scores")
+    if not found:
+        return schema.to_frame(eager=False).drop(INTERNAL)
+    every = pl.scan_parquet(found, schema=schema, glob=False)
+    gone = pl.Series(state.superseded, dtype=schema[INTERNAL])
+    kept = every.filter(~pl.col(INTERNAL).is_in(gone.implode())) if len(gone) else every
+    return kept.drop(INTERNAL)
 
 
 def scores_of(

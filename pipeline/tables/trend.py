@@ -68,6 +68,19 @@ def trend(
     Raises:
         UnknownNameError: no such column or metric.
         InputError: DuckDB refuses `where`.
+
+    >>> from pipeline.sample import example
+    >>> found = trend(example(), by="agent_version", metrics=["f1"])
+    >>> found.rows.select("bucket", "metric", "mean", "delta", "verdict")
+    shape: (2, 5)
+    ┌────────┬────────┬──────────┬──────────┬──────────────┐
+    │ bucket ┆ metric ┆ mean     ┆ delta    ┆ verdict      │
+    │ ---    ┆ ---    ┆ ---      ┆ ---      ┆ ---          │
+    │ str    ┆ str    ┆ f64      ┆ f64      ┆ enum         │
+    ╞════════╪════════╪══════════╪══════════╪══════════════╡
+    │ v1     ┆ f1     ┆ 0.835992 ┆ null     ┆ null         │
+    │ v2     ┆ f1     ┆ 0.924693 ┆ 0.088702 ┆ inconclusive │
+    └────────┴────────┴──────────┴──────────┴──────────────┘
     """
     bucket = bucket_of(by)
     with opened(lake, policy, where) as session:

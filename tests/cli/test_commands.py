@@ -103,8 +103,3 @@ def test_module_is_the_command():
         cwd=HOME,
     )
     assert done.stdout == f"trajtab {version('trajtab')}\n"
-
-
-def test_shell_completion_knows_the_commands(run):
-    env = {"_TRAJTAB_COMPLETE": "bash_complete", "COMP_WORDS": "trajtab perc", "COMP_CWORD": "1"}
-    assert run(env=env).stdout == "plain,percentiles\n"

@@ -56,6 +56,7 @@ def test_rejects_are_counted_by_reason_and_exit_0(run, tmp_path):
     assert sorted(told["notes"]) == [
         "1 records rejected: not_an_object",
         "1 records rejected: truncated",
+        '`trajtab sql LAKE "FROM rejects"` shows where and why',
     ]
     assert all(f"note: {note}\n" in result.stderr for note in told["notes"])
 

@@ -13,14 +13,14 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCK = re.compile(r"^```(?:sh|shell|bash|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 NOT_RUN = ("make ", "pip ", "git ", "duckdb ", "crontab", "systemctl")
 """Commands that are about this checkout or another program."""
 
 
 def commands(page: Path) -> list[str]:
-    """Return the `trajtab` commands of a page, continuation lines joined.
+    """Return the `trajtab` commands of a page's `sh` blocks, continuation lines joined.
 
     Those on lakes in object stores are run by `tests/store`, which has one.
     """
@@ -28,7 +28,8 @@ def commands(page: Path) -> list[str]:
     for block in BLOCK.findall(page.read_text(encoding="utf-8")):
         for line in re.sub(r"\\\n\s*", " ", block).splitlines():
             text = line.removeprefix("$ ").strip()
-            if text.startswith("trajtab ") and "://" not in text:
+            ours = text.startswith("trajtab ") or " | trajtab " in text
+            if ours and "://" not in text:
                 found.append(text)
     return found
 

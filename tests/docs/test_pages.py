@@ -6,7 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from pipeline.cli.group import COMMANDS
 from pipeline.metrics.registry import metrics
+from pipeline.workbench import VIEWS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -22,3 +24,9 @@ def test_generated_pages_are_up_to_date() -> None:
 def test_every_metric_has_its_heading() -> None:
     text = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
     assert [name for name in metrics() if f"\n### {name}\n" not in text] == []
+
+
+def test_every_command_and_every_view_has_its_heading() -> None:
+    for page, names in (("commands.md", COMMANDS), ("tables.md", VIEWS)):
+        text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+        assert [name for name in names if f"\n## {name}\n" not in text] == []

@@ -1,0 +1,123 @@
+"""What the shell completes: metrics, columns, formats and presets, also after a comma.
+
+`eval "$(_TRAJTAB_COMPLETE=bash_source trajtab)"` turns it on; commands and options click knows by
+itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from click.shell_completion import BashComplete, CompletionItem, add_completion_class
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import click
+
+    Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+COLON = ":"
+
+
+def metrics(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete a list of metrics, or `all`."""
+    return _listed(begun, [*_metrics(), "all"])
+
+
+def metric(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete one metric."""
+    return _one(begun, _metrics())
+
+
+def groups(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete a list of columns to group by."""
+    return _listed(begun, [*_keys(), "labels."])
+
+
+def buckets(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete what `trend` goes by."""
+    from pipeline.tables.trend import CALENDAR  # noqa: PLC0415 - no command line starts with Polars
+
+    return _one(begun, [*CALENDAR, *_keys(), "labels."])
+
+
+def columns(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete a list of columns of scores."""
+    return _listed(begun, dict.fromkeys([*_keys(), *_metrics()]))
+
+
+def sorting(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete a column to sort by; click takes what begins with a minus for an option."""
+    return _one(begun, dict.fromkeys([*_keys(), *_metrics()]))
+
+
+def formats(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete the name of a source format."""
+    from pipeline.landing.formats import names  # noqa: PLC0415 - as above
+
+    return _one(begun, [*names(), "auto"])
+
+
+def policies(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete `preset:NAME`, else a file."""
+    from pipeline.policy import PRESET, presets  # noqa: PLC0415 - as above
+
+    return _preset_or_file(begun, [f"{PRESET}{name}" for name in presets()])
+
+
+def gates(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete `preset:NAME` of a gate, else a file."""
+    from pipeline.policy import PRESET  # noqa: PLC0415 - as above
+    from pipeline.tables.gate_file import presets  # noqa: PLC0415 - same
+
+    return _preset_or_file(begun, [f"{PRESET}{name}" for name in presets()])
+
+
+def _metrics() -> list[str]:
+    from pipeline.metrics.registry import metrics as known  # noqa: PLC0415 - as above
+
+    return list(known())
+
+
+def _keys() -> list[str]:
+    from pipeline.schema import ScoreKeys  # noqa: PLC0415 - as above
+
+    return ScoreKeys.names()
+
+
+def _one(begun: str, known: Iterable[str]) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in known if name.startswith(begun)]
+
+
+def _listed(begun: str, known: Iterable[str]) -> list[CompletionItem]:
+    """Complete the last name of a list, without those that are in it."""
+    before, comma, last = begun.rpartition(",")
+    taken = before.split(",")
+    left = (name for name in known if name not in taken)
+    return [CompletionItem(f"{before}{comma}{name}") for name in left if name.startswith(last)]
+
+
+def _preset_or_file(begun: str, presets: Iterable[str]) -> list[CompletionItem]:
+    return _one(begun, presets) or [CompletionItem(begun, type="file")]
+
+
+@add_completion_class
+class Bash(BashComplete):
+    """Bash takes `preset:adk` for three words: the colon is put back, and not said again."""
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """Return the words before the cursor, and the one begun."""
+        args, begun = super().get_completion_args()
+        if begun == COLON and args:
+            return args[:-1], f"{args[-1]}{COLON}"
+        if len(args) > 1 and args[-1] == COLON:
+            return args[:-2], f"{args[-2]}{COLON}{begun}"
+        return args, begun
+
+    def format_completion(self, item: CompletionItem) -> str:
+        """Return a completion as bash inserts it: what stands before a colon stands already."""
+        _, begun = self.get_completion_args()
+        if COLON in begun:
+            item = CompletionItem(item.value.rpartition(COLON)[2], type=item.type)
+        return super().format_completion(item)

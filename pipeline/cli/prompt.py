@@ -1,0 +1,186 @@
+"""The prompt of `trajtab sql`: a statement ends with ';', a word with a dot asks about the lake."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import click
+import duckdb
+import polars as pl
+
+from pipeline import workbench
+from pipeline.cli.line_editing import Editing
+from pipeline.cli.output import emit, say
+from pipeline.errors import TrajtabError, UnknownNameError
+from pipeline.tables.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from duckdb import DuckDBPyConnection
+
+    from pipeline.cli.options import Outputs
+
+FIRST, NEXT = "sql> ", "...> "
+QUIT = frozenset({"\\q", "quit", "exit", ".quit", ".exit"})
+
+HELP = {
+    ".help": "this list",
+    ".tables": "the views",
+    ".schema VIEW": "the columns of a view, or of all",
+    ".macros": "the metrics as macros, and how each is called",
+    ".quit": "leave; so do quit, \\q and Ctrl-D",
+}
+"""What may be asked about the lake."""
+
+
+class Prompt:
+    """Answers one statement after the other; an error does not end it."""
+
+    def __init__(
+        self,
+        con: DuckDBPyConnection,
+        parameters: Mapping[str, object],
+        outputs: Outputs,
+        tell: Callable[[Result, Outputs], None],
+    ) -> None:
+        self.con = con
+        self.parameters = parameters
+        self.outputs = outputs
+        self.tell = tell
+
+    def run(self) -> None:
+        """Read and answer until the person leaves."""
+        with Editing([*workbench.VIEWS, *_columns(self.con), *_macros(self.con)]) as editing:
+            for text in self._inputs(editing):
+                try:
+                    self._answer(text)
+                except TrajtabError as error:
+                    say(f"error: {error}")
+                except (KeyboardInterrupt, duckdb.InterruptException):
+                    say("interrupted")
+
+    def _inputs(self, editing: Editing) -> Iterator[str]:
+        """Read lines up to each ';' that ends a statement; an interrupt forgets what was begun."""
+        lines: list[str] = []
+        while True:
+            try:
+                line = _line(NEXT if lines else FIRST)
+            except EOFError:
+                click.echo(err=True)
+                return
+            except KeyboardInterrupt:
+                click.echo(err=True)
+                lines.clear()
+                continue
+            begins = line.strip()
+            if not lines and begins.rstrip("; ").lower() in QUIT:
+                return
+            if not lines and begins.startswith("."):
+                editing.remember([begins])
+                yield begins
+                continue
+            if lines or begins:
+                lines.append(line)
+            if self._is_whole("\n".join(lines)):
+                editing.remember(lines)
+                yield "\n".join(lines)
+                lines.clear()
+
+    def _is_whole(self, text: str) -> bool:
+        """Tell whether a text ends with a ';' that is in no string and no comment."""
+        if not text.rstrip().endswith(";"):
+            return False
+        try:
+            self.con.extract_statements(text)
+        except duckdb.Error as error:
+            return "unterminated" not in str(error)
+        return True
+
+    def _answer(self, text: str) -> None:
+        if text.startswith("."):
+            emit(self._asked(*text.rstrip(";").split()), self.outputs)
+            return
+        for statement in self._split(text):
+            rows = workbench.select(self.con, statement, self._used(statement))
+            self.tell(Result("sql", rows, []), self.outputs)
+            say(f"{rows.height:,} row{'' if rows.height == 1 else 's'}")
+
+    def _split(self, text: str) -> list[str]:
+        """Return the statements of a text; one that cannot be parsed stays whole."""
+        with suppress(duckdb.Error):
+            return [statement.query for statement in self.con.extract_statements(text)]
+        return [text]
+
+    def _used(self, statement: str) -> dict[str, object]:
+        """Return the parameters that a statement names: DuckDB refuses the others."""
+        with suppress(duckdb.Error):
+            (parsed,) = self.con.extract_statements(statement)
+            return {k: v for k, v in self.parameters.items() if k in parsed.named_parameters}
+        return dict(self.parameters)
+
+    def _asked(self, word: str, name: str | None = None, *_: str) -> Result:
+        """Answer a word with a dot.
+
+        Raises:
+            UnknownNameError: no such word or view.
+        """
+        if word == ".help":
+            rows = pl.DataFrame(
+                {"type": [*HELP, "SELECT …;"], "for": [*HELP.values(), "an answer"]}
+            )
+        elif word == ".tables":
+            heights = [_height(self.con, view) for view in workbench.VIEWS]
+            rows = pl.DataFrame({"view": workbench.VIEWS, "rows": heights})
+        elif word == ".schema":
+            rows = _schema(self.con, name)
+        elif word == ".macros":
+            macros = _macros(self.con)
+            rows = pl.DataFrame({"macro": list(macros), "call": list(macros.values())})
+        else:
+            raise UnknownNameError.among("word", word, (told.split()[0] for told in HELP))
+        return Result(word[1:], rows, [])
+
+
+def _line(prompt: str) -> str:
+    """Read a line; where stdout is a file or pipe, the prompt is no part of the data."""
+    if sys.stdout.isatty():
+        return input(prompt)
+    click.echo(prompt, nl=False, err=True)
+    return input("")
+
+
+def _height(con: DuckDBPyConnection, view: str) -> int:
+    return int(con.view(view).count("*").fetchall()[0][0])
+
+
+def _schema(con: DuckDBPyConnection, name: str | None) -> pl.DataFrame:
+    """Return the columns of a view, or of all.
+
+    Raises:
+        UnknownNameError: no such view.
+    """
+    if name is not None and name not in workbench.VIEWS:
+        raise UnknownNameError.among("view", name, workbench.VIEWS)
+    relations = {view: con.view(view) for view in workbench.VIEWS if name in (None, view)}
+    rows = [
+        (view, column, str(kind))
+        for view, found in relations.items()
+        for column, kind in zip(found.columns, found.types, strict=True)
+    ]
+    return pl.DataFrame(rows, schema=["view", "column", "type"], orient="row")
+
+
+def _columns(con: DuckDBPyConnection) -> list[str]:
+    return _schema(con, None)["column"].unique().to_list()
+
+
+def _macros(con: DuckDBPyConnection) -> dict[str, str]:
+    """Return the metric macros with how each is called, by name."""
+    found = con.sql(
+        "SELECT function_name, array_to_string(parameters, ', ') FROM duckdb_functions() "
+        "WHERE function_type = 'macro' AND NOT internal ORDER BY ALL"
+    ).fetchall()
+    return {name: f"{name}({parameters})" for name, parameters in found}
