@@ -171,6 +171,12 @@ class Lake:
             yield
 
     @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Turn the operating system's refusals into a sentence."""
+        with _told(self.path):
+            yield
+
+    @contextmanager
     def workspace(self) -> Iterator[Path]:
         """Give a folder under .tmp, removed afterwards whatever happens."""
         with _told(self.path):
@@ -194,14 +200,15 @@ class Lake:
         A folder of that name that is already there stays (its name says it holds the same), unless
         `replace` moves it out of the way first.
         """
+        folder = work / Path(relative).name
+        with _told(folder):
+            write_folder(folder, tables, manifest)
+        return self.adopt(work, folder, relative, replace=replace)
+
+    def adopt(self, work: Path, folder: Path, relative: str, *, replace: bool = False) -> Folder:
+        """Make a folder that was written whole, on the lake's own disk, visible by one rename."""
         target = self.path / relative
-        folder = work / target.name
-        rows = {name: table.height for name, table in tables.items()}
         with _told(target):
-            folder.mkdir()
-            for name, table in tables.items():
-                write_table(table, folder / f"{name}.parquet")
-            write_bytes(folder / "manifest.json", msgspec.json.encode({**manifest, "rows": rows}))
             target.parent.mkdir(parents=True, exist_ok=True)
             if replace and target.exists():
                 target.rename(work / f"{target.name}.old")
@@ -219,6 +226,17 @@ def _sweep(folder: Path) -> None:
     for left in folder.iterdir() if folder.is_dir() else ():
         if left.is_dir() and left.stat().st_mtime < time.time() - LEFT_OVER_S:
             shutil.rmtree(left, ignore_errors=True)
+
+
+def write_folder(
+    folder: Path, tables: Mapping[str, pl.DataFrame], manifest: Mapping[str, Any]
+) -> None:
+    """Write tables into a new folder, and its manifest last."""
+    folder.mkdir()
+    rows = {name: table.height for name, table in tables.items()}
+    for name, table in tables.items():
+        write_table(table, folder / f"{name}.parquet")
+    write_bytes(folder / "manifest.json", msgspec.json.encode({**manifest, "rows": rows}))
 
 
 def write_table(table: pl.DataFrame, path: Path) -> None:
