@@ -171,12 +171,6 @@ class Lake:
             yield
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Turn the operating system's refusals into a sentence."""
-        with _told(self.path):
-            yield
-
-    @contextmanager
     def workspace(self) -> Iterator[Path]:
         """Give a folder under .tmp, removed afterwards whatever happens."""
         with _told(self.path):

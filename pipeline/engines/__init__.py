@@ -31,6 +31,9 @@ class Engine(Protocol):
     unit_seconds: float
     """How much work a unit should at least be: what starting one costs must not matter."""
 
+    elsewhere: bool
+    """Do tasks run on other machines, that do not see all this one's disks?"""
+
     def map_units(self, function: Callable[[Any], Any], units: Sequence[Unit]) -> Iterator[Any]:
         """Yield `function(item)` for every item of every unit: at least once, in any order.
 

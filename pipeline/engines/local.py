@@ -26,6 +26,8 @@ ATTEMPTS = 4
 class Local:
     """A pool of `workers` processes; one worker is this process itself."""
 
+    elsewhere = False
+
     def __init__(self, workers: int = 1, unit_seconds: float = 5.0) -> None:
         self.workers = workers
         self.unit_seconds = wanted_seconds(unit_seconds)

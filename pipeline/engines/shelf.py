@@ -11,7 +11,9 @@ has no name. A driver that died leaves its shelf, and `--resume` takes it up.
 
 from __future__ import annotations
 
+import os
 import shutil
+import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,14 +21,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+import polars as pl
+from xxhash import xxh3_64_hexdigest
+
+from pipeline.errors import InputError, LakeError
 from pipeline.lake import Folder, write_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    import polars as pl
-
+    from pipeline.engines import Engine
     from pipeline.lake import Lake
+
+HOME = "TRAJTAB_SHELF"
+"""The environment variable that names another folder for shelves; all machines must see it."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +74,20 @@ class Shelf:
     def _published(self) -> Path:
         return self.path / ".published"
 
+    def publish(self, lake: Lake, name: str, relative: str, *, replace: bool = False) -> None:
+        """Make what was left under a name visible in a lake: by one rename where that can be."""
+        folder = self.folder(name)
+        with lake.workspace() as work:
+            if _same_disk(self.path, lake.path):
+                lake.adopt(work, folder.path, relative, replace=replace)
+                return
+            manifest = {key: told for key, told in folder.manifest.items() if key != "rows"}
+            tables = {
+                table: pl.read_parquet(folder.file(table), glob=False)
+                for table in folder.manifest["rows"]
+            }
+            lake.commit(work, relative, tables, manifest, replace=replace)
+
     def published(self) -> set[str]:
         """Return the names that are published."""
         return {file.name for file in self._published.iterdir()}
@@ -77,19 +99,27 @@ class Shelf:
 
 
 @contextmanager
-def shelved(lake: Lake, key: str, *, resume: bool = False) -> Iterator[Shelf]:
-    """Give the job of `key` a shelf; a job that ends well leaves none behind.
+def shelved(lake: Lake, job: str, engine: Engine, *, resume: bool = False) -> Iterator[Shelf]:
+    """Give a job a shelf; a job that ends well leaves none behind.
 
     Args:
         lake: the lake.
-        key: what the job is, as part of a file name: the same job has the same key.
+        job: what is to be done: of the same job, an earlier driver's shelf is taken up.
+        engine: where tasks run that use the shelf.
         resume: take up the latest shelf that a driver of this job left, if any.
+
+    Raises:
+        InputError: tasks would not find it.
+        LakeError: there is no place for it.
     """
-    home = lake.path.absolute() / ".tmp"
+    home = _home(lake, engine)
+    key = xxh3_64_hexdigest(f"{address(lake)}\0{job}".encode())
     left = sorted(home.glob(f"job-{key}-*"), key=lambda path: path.stat().st_mtime)
-    with lake.writing():
+    try:
         path = left[-1] if resume and left else _new(home, f"job-{key}-")
         (path / ".published").mkdir(exist_ok=True)
+    except OSError as error:
+        raise LakeError(f"{home}: cannot write: {error.strerror or error}") from error
     try:
         yield Shelf(path)
     except BaseException:
@@ -97,6 +127,33 @@ def shelved(lake: Lake, key: str, *, resume: bool = False) -> Iterator[Shelf]:
             shutil.rmtree(path, ignore_errors=True)
         raise
     shutil.rmtree(path, ignore_errors=True)
+
+
+def address(lake: Lake) -> str:
+    """Return how tasks name a lake, wherever they run."""
+    return str(lake.path.absolute() if isinstance(lake.path, Path) else lake.path)
+
+
+def _home(lake: Lake, engine: Engine) -> Path:
+    """Return where shelves stand: in the lake, or where the environment says.
+
+    A lake in an object store has no folder that tasks could rename: its shelf is on a disk.
+    """
+    named = os.environ.get(HOME)
+    if named:
+        return Path(named).absolute()
+    if isinstance(lake.path, Path):
+        return lake.path.absolute() / ".tmp"
+    if engine.elsewhere:
+        raise InputError(
+            f"{lake.path}: its tasks run on other machines and need a disk that all of them see: "
+            f"set {HOME} to a folder on one"
+        )
+    return Path(tempfile.gettempdir())
+
+
+def _same_disk(shelf: Path, lake: object) -> bool:
+    return isinstance(lake, Path) and shelf.stat().st_dev == lake.stat().st_dev
 
 
 def _new(home: Path, prefix: str) -> Path:

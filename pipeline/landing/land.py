@@ -8,8 +8,11 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from multiprocessing import get_context
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from pipeline.engines.landing import SharedCopies, regrouped, staged_batches
+from pipeline.engines.local import Local
+from pipeline.engines.shelf import shelved
 from pipeline.errors import InputError, UnrecognisedError
 from pipeline.lake import Lake
 from pipeline.landing import formats
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from pipeline.engines import Engine
     from pipeline.landing.chunks import Chunk
 
 
@@ -86,6 +90,9 @@ def land(  # noqa: PLR0913 - the command's options, one each
     drop: Sequence[str] = (),
     workers: int | None = None,
     dry_run: bool = False,
+    engine: Engine | None = None,
+    resume: bool = False,
+    regroup: str | None = None,
     progress: Callable[[LandReport], None] | None = None,
 ) -> LandReport:
     """Land logs into a lake, which is made where there is none.
@@ -104,6 +111,11 @@ def land(  # noqa: PLR0913 - the command's options, one each
         drop: what is stored as null: "outputs" (of tools), "contents" (what was said in steps).
         workers: processes that decode; default: one per core.
         dry_run: decode and count, write nothing.
+        engine: where files are decoded (`pipeline.engines.chosen`); default: this machine. The
+            batches are the same, and this process, the driver, alone publishes them.
+        resume: with an engine, take up what an earlier driver of the same landing left.
+        regroup: where the runs of logs are scattered over files: the key that says which run a
+            row is of (`pipeline.engines.regroup.Scattered`). Rows are brought together first.
         progress: called after every batch.
 
     Raises:
@@ -119,19 +131,66 @@ def land(  # noqa: PLR0913 - the command's options, one each
         raise InputError(f"--workers is {workers}; at least 1 is needed")
     report = LandReport()
     named = [str(source) for source in sources]
-    with Copies() as copies:
-        refused = _recognise_all(unpacked(expand(named), copies), named, format, report)
-        if not report.recognised:
-            raise UnrecognisedError(_nothing(report.unrecognised))
-        target = None if dry_run else Lake.create(lake)
-        chunks = cut(report.recognised, options.text())
-        for outcome in _outcomes(chunks, target, options, workers or os.cpu_count() or 1):
-            report.add(outcome)
-            if progress is not None:
-                progress(report)
+
+    def tell(outcome: Outcome) -> None:
+        report.add(outcome)
+        if progress is not None:
+            progress(report)
+
+    if engine is not None or regroup is not None:
+        if dry_run:
+            raise InputError("--dry-run decodes here: leave out --engine spark and --regroup")
+        over = _Over(engine or Local(workers or os.cpu_count() or 1), options, resume, regroup)
+        refused = over.land(named, lake, format, report, tell)
+    else:
+        with Copies() as copies:
+            refused = _recognise_all(unpacked(expand(named), copies), named, format, report)
+            target = None if dry_run else Lake.create(lake)
+            chunks = cut(report.recognised, options.text())
+            for outcome in _outcomes(chunks, target, options, workers or os.cpu_count() or 1):
+                tell(outcome)
     if refused:
         raise UnrecognisedError(_nothing(refused))
     return report
+
+
+class _Over(NamedTuple):
+    """A landing over an engine."""
+
+    engine: Engine
+    options: Options
+    resume: bool
+    regroup: str | None
+
+    def land(
+        self,
+        named: list[str],
+        lake: str | Path,
+        wanted: str,
+        report: LandReport,
+        tell: Callable[[Outcome], None],
+    ) -> list[str]:
+        """Land, and return why files named outright are refused."""
+        target = Lake.create(lake)
+        job = repr(("land", named, self.regroup, wanted, self.options.text()))
+        with (
+            shelved(target, job, self.engine, resume=self.resume) as shelf,
+            SharedCopies(shelf.path) as copies,
+        ):
+            sources = unpacked(expand(named), copies)
+            if self.regroup is not None:
+                sources = regrouped(self.engine, shelf, sources, self.regroup)
+            refused = _recognise_all(sources, named, wanted, report)
+            known = _known(target) | shelf.published()
+            for item in staged_batches(
+                self.engine, report.recognised, shelf, self.options, frozenset(known)
+            ):
+                if isinstance(item, Staged):
+                    tell(commit(target, item, self.options))
+                    shelf.strike(item.name)
+                else:
+                    tell(_landed_before(item))
+        return refused
 
 
 def _recognise_all(
@@ -147,12 +206,23 @@ def _recognise_all(
         report.unrecognised.append(unrecognised(source))
         if source.shown in named:
             refused.append(report.unrecognised[-1])
+    if not report.recognised:
+        raise UnrecognisedError(_nothing(report.unrecognised))
     return refused
 
 
 def _nothing(reasons: list[str]) -> str:
     more = f" (and {len(reasons) - 1} more files like it)" if len(reasons) > 1 else ""
     return reasons[0] + more
+
+
+def _known(lake: Lake) -> set[str]:
+    """Return the batches that have landed and brought no task, as `_is_known` tells of one."""
+    return {batch.name for batch in lake.batches() if not batch.manifest["tasks"]}
+
+
+def _landed_before(name: str) -> Outcome:
+    return Outcome(name, 0, 0, 0, 0, {}, 0, 0, [], 0, already=True)
 
 
 def _is_known(lake: Lake | None, chunk: Chunk) -> bool:
@@ -168,10 +238,7 @@ def _outcomes(
 ) -> Iterator[Outcome]:
     def todo() -> Iterator[Chunk | Outcome]:
         for chunk in chunks:
-            if _is_known(lake, chunk):
-                yield Outcome(chunk.name, 0, 0, 0, 0, {}, 0, 0, [], 0, already=True)
-            else:
-                yield chunk
+            yield _landed_before(chunk.name) if _is_known(lake, chunk) else chunk
 
     for item in _staged(todo(), options, workers):
         yield item if isinstance(item, Outcome) else _finish(lake, item, options)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from xxhash import xxh3_64_hexdigest
-
 from pipeline.current import current, policy_of
 from pipeline.engines.local import Local
-from pipeline.engines.shelf import shelved
+from pipeline.engines.shelf import address, shelved
 from pipeline.engines.units import plan
 from pipeline.lake import Lake
 from pipeline.metrics.registry import METRICS_VERSION
@@ -68,12 +66,12 @@ def score(
     engine = engine or Local()
     rules = policy_of(lake, policy)
     asked = f"score {rules.hash} {METRICS_VERSION} {everything}"
-    with shelved(lake, xxh3_64_hexdigest(asked.encode()), resume=resume) as shelf:
+    with shelved(lake, asked, engine, resume=resume) as shelf:
         wanted = [b for b in lake.batches() if b.rows("runs")]
         todo = wanted if everything else current(lake, rules).unscored
         todo = [batch for batch in todo if batch.name not in shelf.published()]
         units = plan(todo, _seconds, engine.unit_seconds)
-        work = ScoreBatch(str(lake.path.absolute()), rules, shelf)
+        work = ScoreBatch(address(lake), rules, shelf)
         runs = 0
         names = [[batch.name for batch in unit] for unit in units]
         left = {batch.name for batch in todo}
@@ -96,6 +94,5 @@ def _seconds(batch: Folder) -> float:
 def _publish(lake: Lake, shelf: Shelf, row: dict[str, Any], *, replace: bool) -> None:
     """Make scores visible; remember it by their batch."""
     relative = f"scores/p-{row['policy']}/{row['name']}"
-    with lake.workspace() as work:
-        lake.adopt(work, shelf.folder(row["name"]).path, relative, replace=replace)
+    shelf.publish(lake, row["name"], relative, replace=replace)
     shelf.strike(row["batch"])
