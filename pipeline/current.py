@@ -124,14 +124,30 @@ def score_session(
     """
     state = current(lake, policy)
     con = connect(macros=False)
+    create_scores(con, state.scores, state.superseded, policy, where)
+    return con, state
+
+
+def create_scores(
+    con: duckdb.DuckDBPyConnection,
+    scores: Iterable[Folder],
+    superseded: list[int],
+    policy: Policy,
+    where: str | None = None,
+) -> None:
+    """Create the view `scores` of some score folders: the rows that count, filtered by `where`.
+
+    Raises:
+        InputError: DuckDB refuses `where`.
+    """
     con.register(
         "_superseded",
-        pl.DataFrame({"run_key": pl.Series(state.superseded, dtype=pl.UInt64)}).to_arrow(),
+        pl.DataFrame({"run_key": pl.Series(superseded, dtype=pl.UInt64)}).to_arrow(),
     )
-    con.execute(f"CREATE VIEW _all_scores AS {_scores_from(con, state.scores, policy)}")
+    con.execute(f"CREATE VIEW _all_scores AS {_scores_from(con, scores, policy)}")
     kept = (
         "SELECT * FROM _all_scores ANTI JOIN _superseded USING (run_key)"
-        if state.superseded
+        if superseded
         else "FROM _all_scores"
     )
     con.execute(f"CREATE VIEW _kept_scores AS {kept}")
@@ -142,7 +158,6 @@ def score_session(
         con.execute(f"CREATE VIEW scores AS FROM _kept_scores WHERE ({where or 'true'})")
     except duckdb.Error as error:
         raise InputError(f"--where {where!r}: {str(error).splitlines()[0]}") from error
-    return con, state
 
 
 def _scores_from(con: duckdb.DuckDBPyConnection, scores: Iterable[Folder], policy: Policy) -> str:

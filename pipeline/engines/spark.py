@@ -75,6 +75,41 @@ class Spark:
         found: list[bytes] = rows.toArrow().column("rows").to_pylist()
         return found
 
+    def percentiles(
+        self,
+        function: Callable[[Any], Iterator[pa.RecordBatch]],
+        units: Sequence[Unit],
+        quantiles: Sequence[float],
+    ) -> pa.Table:
+        """Return exact percentiles of values that tasks yield.
+
+        Args:
+            function: yields batches of group_id, place and value for an item.
+            units: of items.
+            quantiles: from 0 to 1.
+
+        Returns:
+            group_id, place, n_scored and the list quantiles.
+        """
+        from pyspark.sql import functions  # noqa: PLC0415 - an extra
+
+        task = packed(function)
+        points = ", ".join(f"{float(q)!r}D" for q in quantiles)
+        with failing(self.session):
+            numbers = self.session.range(0, len(units), 1, len(units))
+            values = numbers.mapInArrow(
+                streamer(task, [packed(unit) for unit in units]),
+                "group_id long, place long, value double",
+            )
+            return (
+                values.groupBy("group_id", "place")
+                .agg(
+                    functions.count("value").alias("n_scored"),
+                    functions.expr(f"percentile(value, array({points}))").alias("quantiles"),
+                )
+                .toArrow()
+            )
+
     def regroup(self, source: Scattered, target: Path, partitions: int) -> list[Path]:
         """Repartition by run, sort within, write: see `Engine.regroup`."""
         from pipeline.engines.spark_regroup import regroup_there  # noqa: PLC0415 - loads Polars
@@ -95,6 +130,20 @@ def runner(task: bytes, units: Sequence[bytes]) -> Callable[[Batches], Batches]:
             for number in batch.column(0).to_pylist():
                 rows = packed(work(pickle.loads(units[number])))  # noqa: S301 - same
                 yield pa.RecordBatch.from_arrays([pa.array([rows], pa.binary())], ["rows"])
+
+    return run
+
+
+def streamer(function: bytes, units: Sequence[bytes]) -> Callable[[Batches], Batches]:
+    """Return a Spark task like `runner`, whose function yields batches of rows."""
+
+    def run(batches: Batches) -> Batches:
+        give_threads()
+        work = pickle.loads(function)  # noqa: S301 - from our own driver
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                for item in pickle.loads(units[number]):  # noqa: S301 - same
+                    yield from work(item)
 
     return run
 

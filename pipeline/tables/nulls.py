@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from duckdb import DuckDBPyConnection
 
@@ -71,12 +71,22 @@ def causes(metric: Metric) -> list[Cause]:
 
 def null_notes(con: DuckDBPyConnection, metrics: Sequence[Metric]) -> list[str]:
     """Return one note that says, per metric with nulls, how many there are for which reason."""
+    return tell_nulls(metrics, null_counts(con, metrics))
+
+
+def null_counts(con: DuckDBPyConnection, metrics: Sequence[Metric]) -> list[dict[str, int]]:
+    """Return, per metric, how many null values there are for which reason."""
     if not metrics:
         return []
     parts = ", ".join(f"histogram({_why(metric)})" for metric in metrics)
     (told,) = con.sql(f"SELECT {parts} FROM scores").fetchall()  # noqa: S608 - registry names
+    return [counts or {} for counts in told]
+
+
+def tell_nulls(metrics: Sequence[Metric], found: Sequence[Mapping[str, int]]) -> list[str]:
+    """Return the note that `null_notes` is of."""
     said = []
-    for metric, counts in zip(metrics, told, strict=True):
+    for metric, counts in zip(metrics, found, strict=True):
         if counts:
             reasons = ", ".join(f"{why} {n}" for why, n in sorted(counts.items()))
             said.append(f"{metric.name}: {reasons}")
