@@ -11,7 +11,14 @@ from xxhash import xxh3_64_hexdigest
 
 from pipeline.cli.command import command as declare
 from pipeline.cli.files import write, write_results
-from pipeline.cli.options import Outputs, by_option, format_of, output_options, policy_option
+from pipeline.cli.options import (
+    Outputs,
+    by_option,
+    engine_options,
+    format_of,
+    output_options,
+    policy_option,
+)
 from pipeline.cli.output import emit, say
 from pipeline.cli.progress import progress
 from pipeline.errors import InputError
@@ -28,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pipeline.cli.progress import Tell
+    from pipeline.engines import Engine
 
 HOME = Path(".trajtab")
 """Where logs named here land, each set of them in a lake of its own."""
@@ -54,6 +62,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
     help="The format of all logs; `trajtab formats` lists them.",
 )
 @policy_option
+@engine_options
 @output_options
 def command(
     *,
@@ -62,6 +71,7 @@ def command(
     lake: Path | None,
     format_name: str,
     policy: str | None,
+    engine: Engine | None,
     outputs: Outputs,
 ) -> None:
     """Write a report of a lake or of logs.
@@ -72,14 +82,15 @@ def command(
     home = lake_of(sources)
     if home is None:
         home = lake or place_of(sources)
-        _land(sources, home, format_name)
+        _land(sources, home, format_name, engine)
     elif lake is not None:
         raise click.UsageError(f"{home} is a lake already: leave out --lake")
-    _score(home, policy)
+    _score(home, policy, engine)
     page = report(home, by=by, policy=policy).encode()
     pages = [file for file in outputs.files if format_of(file) == "html"]
     others = [file for file in outputs.files if file not in pages]
-    _tables(home, by, policy, outputs.format, others)
+    tables = _tables(home, by, policy, engine)
+    _emit(*tables, outputs.format, others)
     for file in pages if outputs.files else [PAGE]:
         write(file, page)
 
@@ -107,9 +118,10 @@ def place_of(sources: Sequence[str]) -> Path:
     return HOME / f"{name}-{xxh3_64_hexdigest(chr(0).join(paths).encode())[:8]}"
 
 
-def _land(sources: Sequence[str], lake: Path, format_name: str) -> None:
+def _land(sources: Sequence[str], lake: Path, format_name: str, engine: Engine | None) -> None:
     with progress("landing") as tell:
-        told = land(sources, lake, format=format_name, progress=tell and _runs(tell))
+        runs = tell and _runs(tell)
+        told = land(sources, lake, format=format_name, engine=engine, progress=runs)
     news = f"{told.runs:,} runs, {told.calls:,} calls, {told.errors:,} errors"
     say(f"landed in {lake}: {news if told.runs else 'nothing new'}")
     for reason, count in told.rejects.most_common():
@@ -118,9 +130,9 @@ def _land(sources: Sequence[str], lake: Path, format_name: str) -> None:
         say(f"left out: {sentence}")
 
 
-def _score(lake: Path, policy: str | None) -> None:
+def _score(lake: Path, policy: str | None, engine: Engine | None) -> None:
     with progress("scoring") as tell:
-        score(lake, policy=policy, progress=tell and _batches(tell))
+        score(lake, policy=policy, engine=engine, progress=tell and _batches(tell))
     with opened(lake, policy) as session:
         held = session.con.sql("SELECT count(*), sum(n_calls), sum(n_errors) FROM scores")
         runs, calls, errors = (int(number or 0) for number in held.fetchall()[0])
@@ -128,11 +140,16 @@ def _score(lake: Path, policy: str | None) -> None:
 
 
 def _tables(
-    lake: Path, by: Sequence[str], policy: str | None, form: str, files: Sequence[Path]
-) -> None:
+    lake: Path, by: Sequence[str], policy: str | None, engine: Engine | None
+) -> tuple[Result, Result]:
+    return (
+        aggregate(lake, by=by, policy=policy, engine=engine),
+        percentiles(lake, by=by, policy=policy, engine=engine),
+    )
+
+
+def _emit(means: Result, spread: Result, form: str, files: Sequence[Path]) -> None:
     """Print the means and the percentiles: two tables for reading, one for programs."""
-    means = aggregate(lake, by=by, policy=policy)
-    spread = percentiles(lake, by=by, policy=policy)
     joined = _joined(means, spread)
     if form != "table":
         emit(joined, Outputs(form, tuple(files)))

@@ -27,6 +27,7 @@ from pipeline.landing.transport import Copies
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
     from pipeline.engines import Engine
     from pipeline.engines.shelf import Shelf
     from pipeline.landing.chunks import Recognised

@@ -13,7 +13,7 @@ from pipeline.engines.units import Task, bound_threads, told, wanted_seconds
 from pipeline.errors import EngineError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
     from pathlib import Path
 
     from pipeline.engines import Unit
@@ -54,9 +54,9 @@ class Local:
             "command again with --resume does the rest"
         )
 
-    def _attempt(self, task: Task, units: list[Unit]) -> Iterator[Any]:
+    def _attempt(self, task: Task, units: list[Unit]) -> Generator[Any, None, list[Unit]]:
         """Yield the rows of the units that a pool finishes; return the units it does not."""
-        left = {number: unit for number, unit in enumerate(units)}
+        left = dict(enumerate(units))
         workers = min(self.workers, len(units))
         threads = max(1, (os.cpu_count() or 1) // workers)
         # Polars runs threads of its own, which a forked process would find dead.

@@ -157,8 +157,10 @@ def rows_of(source: Scattered, file: Numbered, partitions: int) -> Iterator[pl.D
     for block in _parquet(source, file.path) if source.parquet else _lines(source, file.path):
         numbers = pl.int_range(line, line + block.height, eager=True).alias(LINE)
         line += block.height
-        yield _placed(block, file.number, partitions).with_columns(numbers).select(
-            *ORDER, *source.schema.names
+        yield (
+            _placed(block, file.number, partitions)
+            .with_columns(numbers)
+            .select(*ORDER, *source.schema.names)
         )
 
 
@@ -252,7 +254,7 @@ def _files(source: Scattered, frames: Iterable[pl.DataFrame]) -> Iterator[pl.Dat
             continue
         last = _in_order(frame, last)
         waiting.append(frame)
-        size += _sizes(source, frame).sum()
+        size += int(_sizes(source, frame).sum())
         if size < most:
             continue
         rows = pl.concat(waiting)
@@ -260,7 +262,7 @@ def _files(source: Scattered, frames: Iterable[pl.DataFrame]) -> Iterator[pl.Dat
             yield rows[:end]
             rows = rows[end:]
         waiting = [rows]
-        size = _sizes(source, rows).sum()
+        size = int(_sizes(source, rows).sum())
     if waiting:
         yield pl.concat(waiting)
 
@@ -340,9 +342,7 @@ class Sort:
         return write_part(self.source, part, rows.iter_slices(ROWS), self.target)
 
 
-def regroup_here(
-    engine: Engine, source: Scattered, target: Path, partitions: int
-) -> list[Path]:
+def regroup_here(engine: Engine, source: Scattered, target: Path, partitions: int) -> list[Path]:
     """Regroup through files: rows are spilled by partition, then each partition is sorted."""
     spills = target / ".spills"
     spills.mkdir()

@@ -17,7 +17,7 @@ from pipeline.engines.units import Task, bound_threads, packed, told, wanted_sec
 from pipeline.errors import EngineError, TrajtabError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     import pyarrow as pa
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pipeline.engines import Unit
     from pipeline.engines.regroup import Scattered
 
-    Batches = Iterable[pa.RecordBatch]
+    Batches = Iterator[pa.RecordBatch]
 
 TOGETHER = 32
 """Units of one Spark job: when a job ends, the driver publishes what its tasks made."""
@@ -163,7 +163,9 @@ def failing(session: SparkSession) -> Iterator[None]:
     Raises:
         EngineError: Spark failed.
     """
-    from py4j.protocol import Py4JError  # noqa: PLC0415 - an extra
+    from py4j.protocol import (  # type: ignore[import-untyped]  # noqa: PLC0415 - an extra
+        Py4JError,
+    )
     from pyspark.errors import PySparkException  # noqa: PLC0415 - same
 
     try:

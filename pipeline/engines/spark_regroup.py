@@ -19,13 +19,13 @@ from pipeline.engines.units import packed
 from pipeline.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from pyspark.sql import SparkSession
 
     from pipeline.engines.regroup import Scattered
 
-    Batches = Iterable[pa.RecordBatch]
+    Batches = Iterator[pa.RecordBatch]
 
 
 def regroup_there(

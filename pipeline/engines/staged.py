@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -25,7 +25,6 @@ def read_staged(shelf: Shelf, name: str) -> Staged:
     """Read a staged batch again."""
     folder = shelf.folder(name)
     manifest = folder.manifest
-    tables = {
-        table: pl.read_parquet(folder.file(table), glob=False) for table in manifest["rows"]
-    }
-    return Staged(**manifest["staged"], **tables)
+    tables = {table: pl.read_parquet(folder.file(table), glob=False) for table in manifest["rows"]}
+    parts: dict[str, Any] = {**manifest["staged"], **tables}
+    return Staged(**parts)

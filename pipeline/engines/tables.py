@@ -120,9 +120,7 @@ def aggregated(
         found = list(engine.map_units(work, question.units))
         exact(con, "sums", received(part.sums for part in found))
         exact(con, "parts", received(part.tasks for part in found))
-        fixed_point.create_betweens(
-            con, listed, fixed_point.merged_task_sums(listed, "parts")
-        )
+        fixed_point.create_betweens(con, listed, fixed_point.merged_task_sums(listed, "parts"))
         rows = aggregate_sums(con, listed, groups)
     finally:
         con.close()
@@ -146,8 +144,7 @@ def _merge_ranges(
     by = "".join(f"{quoted(group.alias)}, " for group in groups)
     ends = [
         ", ".join(
-            f"{quoted(f'range_{metric.name}')}.{end} AS {quoted(metric.name)}"
-            for metric in metrics
+            f"{quoted(f'range_{metric.name}')}.{end} AS {quoted(metric.name)}" for metric in metrics
         )
         or "n"
         for end in ("lo", "hi")
@@ -186,7 +183,7 @@ class Values:
                 yield from rows.to_arrow_table().to_batches(1 << 16)
 
 
-def distributed(  # noqa: PLR0913 - a question's parts
+def distributed(
     engine: Engine,
     lake: Lake | str | os.PathLike[str],
     by: Sequence[str],
@@ -213,7 +210,9 @@ def distributed(  # noqa: PLR0913 - a question's parts
         spread = pl.DataFrame(sorting(work, question.units, quantiles))
         ids = con.table("ranges").project("group_id").pl()
         places = pl.DataFrame({"metric": names.metrics}).with_row_index("place")
-        every = ids.join(places, how="cross").with_columns(pl.col("group_id", "place").cast(pl.Int64))
+        every = ids.join(places, how="cross").with_columns(
+            pl.col("group_id", "place").cast(pl.Int64)
+        )
         rows = every.join(spread, on=["group_id", "place"], how="left", maintain_order="left").sort(
             "group_id", "place"
         )
