@@ -8,17 +8,23 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from pipeline.lake import Lake
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
 SPARK = find_spec("pyspark")
 HOME = Path(SPARK.origin).parent if SPARK and SPARK.origin else Path()
 ROOT = Path(__file__).resolve().parents[1]
-DEADLINE_S = float(os.environ.get("TRAJTAB_CLUSTER_DEADLINE", "240"))
+DEADLINE_S = float(os.environ.get("TRAJTAB_CLUSTER_DEADLINE", "600"))
 """How long anything may take before a test gives up: starting a JVM, noticing a loss."""
 
 DEFAULTS = """\
@@ -28,18 +34,19 @@ spark.driver.host 127.0.0.1
 spark.driver.bindAddress 127.0.0.1
 spark.ui.enabled false
 spark.sql.shuffle.partitions 4
-spark.executor.heartbeatInterval 2s
-spark.network.timeout 20s
 """
 
 
-def until(what, *, deadline=None):
+def until(what):
     """Wait for something to be there, and return it."""
-    end = time.monotonic() + (deadline or DEADLINE_S)
+    end = time.monotonic() + DEADLINE_S
     while not (found := what()):
         assert time.monotonic() < end, f"waited too long for {what}"
         time.sleep(0.02)
     return found
+
+
+_until = until
 
 
 def children(pid: int) -> list[int]:
@@ -68,10 +75,8 @@ def command_of(pid: int) -> str:
 
 
 def kill(pid: int) -> None:
-    try:
+    with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
 
 
 class Cluster:
@@ -87,13 +92,14 @@ class Cluster:
             "SPARK_CONF_DIR": str(folder / "conf"),
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_DAEMON_MEMORY": "256m",
-            "SPARK_MASTER_OPTS": "-Dspark.worker.timeout=10",
             "PYSPARK_PYTHON": sys.executable,
             "PYTHONPATH": str(ROOT),
             "TRAJTAB_UNIT_SECONDS": "0.000001",
         }
         self._logs = 0
-        self.master = self._start("master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
+        self.master = self._start(
+            "master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0"
+        )
         self.url = until(lambda: self._said(0, r"Starting Spark master at (spark://\S+)"))
         self.workers = [self._worker() for _ in range(workers)]
         for number in range(1, workers + 1):
@@ -201,3 +207,35 @@ def assert_scored_as(lake: Path, right: Path) -> None:
     assert found.height == wanted.height == found["run_key"].n_unique()
     assert found.equals(wanted)
     assert_nothing_left(lake)
+
+
+def assert_landed_as(lake: Path, right: Path) -> None:
+    for name in ("runs", "steps"):
+        assert table(lake, name).equals(table(right, name))
+    assert_nothing_left(lake)
+
+
+def scoring(lake: Path) -> bool:
+    """Is a scoring under way? Tasks have left at least two batches on the shelf."""
+    return len(list(lake.glob(".tmp/job-*/s-*/manifest.json"))) >= 2
+
+
+def regrouping(lake: Path) -> bool:
+    """Is a regrouping under way?"""
+    return bool(list(lake.glob(".tmp/job-*/.regrouped")))
+
+
+def writing(lake: Path) -> bool:
+    """Is a regrouping past its shuffle, and writing partitions?"""
+    return bool(list(lake.glob(".tmp/job-*/.regrouped/*")))
+
+
+@contextmanager
+def meanwhile(work, *, until: Callable[[], bool]) -> Iterator[None]:
+    """Do work in a thread; the body runs as soon as it is half done. Its error is the test's."""
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(work)
+        _until(lambda: until() or done.done())
+        assert not done.done(), done.exception() or "it was over before it could be disturbed"
+        yield
+        done.result()

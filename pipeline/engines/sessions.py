@@ -25,7 +25,10 @@ def connected(master: str | None) -> SparkSession:
         EngineError: there is no such master, or no Java.
     """
     try:
-        from pyspark.errors import PySparkException  # noqa: PLC0415 - an extra
+        from py4j.protocol import (  # type: ignore[import-untyped]  # noqa: PLC0415 - an extra
+            Py4JError,
+        )
+        from pyspark.errors import PySparkException  # noqa: PLC0415 - same
         from pyspark.sql import SparkSession  # noqa: PLC0415 - same
     except ImportError as error:
         raise InputError(
@@ -39,8 +42,8 @@ def connected(master: str | None) -> SparkSession:
             return active
         found = SparkSession.builder.config(conf=_configured(master)).getOrCreate()
         found.sparkContext.setLogLevel(os.environ.get("TRAJTAB_SPARK_LOG", "ERROR"))
-    except (PySparkException, RuntimeError, OSError, ValueError) as error:
-        first = (str(error).splitlines() or [""])[0]
+    except (PySparkException, Py4JError, RuntimeError, OSError, ValueError) as error:
+        first = cause(str(error))
         raise EngineError(
             f"--master {master}: no Spark there: {first}. A master is local[4], "
             "spark://HOST:7077, k8s://https://HOST:PORT, yarn, or sc://HOST:15002 (Connect); "
@@ -72,10 +75,18 @@ def _defaults(conf: SparkConf) -> dict[str, str]:
         "spark.app.name": "trajtab",
         # Tasks are whole batches: a worker of one core must not start a thread per core.
         "spark.executorEnv.POLARS_MAX_THREADS": str(conf.get("spark.task.cpus", "1")),
-        # A host that is cut off is given up after a minute and a half, not after Spark's ten.
-        "spark.network.timeout": "90s",
-        "spark.executor.heartbeatInterval": "10s",
     }
     if "PYTHONPATH" in os.environ:
         wanted["spark.executorEnv.PYTHONPATH"] = os.environ["PYTHONPATH"]
     return wanted
+
+
+def cause(text: str) -> str:
+    """Return the line of a Spark error that says what happened.
+
+    >>> cause("An error occurred\n: java.lang.Exception: no master\n\tat here")
+    ': java.lang.Exception: no master'
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    telling = [line for line in lines if "Error: " in line or "Exception: " in line]
+    return (telling or lines or ["no reason given"])[-1 if telling else 0][:300]

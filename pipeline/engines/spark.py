@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pipeline.engines.sessions import connected
+from pipeline.engines.sessions import cause, connected
 from pipeline.engines.units import Task, bound_threads, packed, told, wanted_seconds
 from pipeline.errors import EngineError, TrajtabError
 
@@ -174,14 +174,8 @@ def failing(session: SparkSession) -> Iterator[None]:
         raise
     except (PySparkException, Py4JError, OSError) as error:
         raise EngineError(
-            f"Spark {session.version} gave up: {_cause(str(error))}; what is published stays, "
+            f"Spark {session.version} gave up: {cause(str(error))}; what is published stays, "
             "and running the command again with --resume does the rest (docs/cluster.md tells "
             "what failures look like; --debug shows all of it)"
         ) from error
 
-
-def _cause(text: str) -> str:
-    """Return the line of a Spark error that says what happened."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    telling = [line for line in lines if "Error" in line or "Exception" in line or "Lost" in line]
-    return (telling or lines or ["no reason given"])[-1 if telling else 0][:300]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
+import random
 import shutil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from clusters import Cluster
+from clusters import ROOT, Cluster, table
 
+from pipeline.engines.spark import Spark
 from pipeline.landing import chunks
 from pipeline.landing.land import land
 from pipeline.sample import sample
@@ -23,13 +26,26 @@ if not os.environ.get("TRAJTAB_CLUSTER"):
 
 RUNS = int(os.environ.get("TRAJTAB_CLUSTER_RUNS", "200000"))
 FILES = 6
+TRACES = 3000
+SPAN_FILES = 8
 
 
 @pytest.fixture(scope="session")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     made = Cluster(tmp_path_factory.mktemp("spark"))
     yield made
     made.stop()
+
+
+@pytest.fixture(scope="module")
+def engine(cluster: Cluster) -> Iterator[Spark]:
+    """This process as driver: as long as it is one, no other gets the cluster's cores."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in cluster.env.keys() - os.environ.keys() | {"PYTHONPATH"}:
+            patch.setenv(name, cluster.env[name])
+        made = Spark(cluster.url)
+        yield made
+        made.session.stop()
 
 
 @pytest.fixture(scope="session")
@@ -64,3 +80,35 @@ def lake(many: Path, tmp_path: Path) -> Path:
     """A copy of the lake of many batches, without scores."""
     shutil.copytree(many / "lake", tmp_path / "lake")
     return tmp_path / "lake"
+
+
+@pytest.fixture(scope="session")
+def scattered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Copies of a trace of eight spans, each span in a file drawn at random."""
+    home = tmp_path_factory.mktemp("scattered")
+    lines = (ROOT / "data_samples/langsmith/flight_runs.jsonl").read_text().splitlines()
+    trace = json.loads(lines[0])["trace_id"]
+    draw = random.Random(7)  # noqa: S311 - no secret
+    files = [(home / f"spans-{number}.jsonl").open("w") for number in range(SPAN_FILES)]
+    for number in range(TRACES):
+        new = f"{trace[:-12]}{number:012d}"
+        for line in lines:
+            span = json.loads(line)["id"]
+            own = line.replace(trace, new).replace(
+                span, new if span == trace else f"{new}-{span[-4:]}"
+            )
+            draw.choice(files).write(own + "\n")
+    for file in files:
+        file.close()
+    return home
+
+
+@pytest.fixture(scope="session")
+def right(scattered: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The lake that one machine makes of them."""
+    lake = tmp_path_factory.mktemp("right") / "lake"
+    report = land([scattered], lake, regroup="trace_id", workers=1)
+    assert not report.rejects
+    runs = table(lake, "runs")
+    assert runs.height == runs["run_id"].n_unique() == TRACES
+    return lake

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from clusters import assert_nothing_left, assert_scored_as, ended, table, trajtab
+from clusters import assert_nothing_left, assert_scored_as, table
 
+from pipeline.engines import tables
 from pipeline.lake import Lake
 from pipeline.landing.land import land
 from pipeline.scoring import score
@@ -18,13 +19,13 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def lakes(cluster, export: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The same export, landed and scored here, and by drivers of the cluster."""
+def lakes(engine, export: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The same export, landed and scored here, and by a cluster."""
     home = tmp_path_factory.mktemp("lakes")
     land([export], home / "here")
     score(home / "here")
-    ended(trajtab(cluster, "land", export, "--lake", home / "there"))
-    ended(trajtab(cluster, "score", home / "there"))
+    land([export], home / "there", engine=engine)
+    score(home / "there", engine=engine)
     return home / "here", home / "there"
 
 
@@ -42,28 +43,19 @@ def test_the_same_scores(lakes: tuple[Path, Path]) -> None:
     assert_scored_as(there, here)
 
 
-def test_the_same_tables(cluster, lakes: tuple[Path, Path], monkeypatch) -> None:
+def test_the_same_tables(engine, lakes: tuple[Path, Path], monkeypatch) -> None:
     """Equal to the last bit; percentiles that Spark interpolates, to the last but one."""
-    from pipeline.engines import spark, tables  # noqa: PLC0415 - needs Spark
-
     here, there = lakes
-    for name in ("SPARK_CONF_DIR", "SPARK_LOCAL_IP", "PYTHONPATH"):
-        monkeypatch.setenv(name, cluster.env[name])
-    engine = spark.Spark(cluster.url, unit_seconds=0)
-    try:
-        for asked in ({}, {"by": ["agent_version"], "metrics": ["all"]}, {"where": "trial = 1"}):
-            wanted, found = aggregate(here, **asked), aggregate(there, engine=engine, **asked)
-            assert found.rows.equals(wanted.rows)
-            assert found.notes == wanted.notes
-        by = {"by": ["agent_version"]}
-        wanted = percentiles(here, **by)
-        assert percentiles(there, engine=engine, **by).rows.equals(wanted.rows)
-        monkeypatch.setattr(tables, "MOST_HERE", 0)
-        found = percentiles(there, engine=engine, **by)
-        assert found.rows.select("agent_version", "metric", "n_scored").equals(
-            wanted.rows.select("agent_version", "metric", "n_scored")
-        )
-        for name in ("p25", "p50", "p75", "p95"):
-            assert found.rows[name].to_list() == pytest.approx(wanted.rows[name].to_list(), rel=1e-12)
-    finally:
-        engine.session.stop()
+    for asked in ({}, {"by": ["agent_version"], "metrics": ["all"]}, {"where": "trial = 1"}):
+        wanted, found = aggregate(here, **asked), aggregate(there, engine=engine, **asked)
+        assert found.rows.equals(wanted.rows)
+        assert found.notes == wanted.notes
+    by = {"by": ["agent_version"]}
+    wanted = percentiles(here, **by)
+    assert percentiles(there, engine=engine, **by).rows.equals(wanted.rows)
+    monkeypatch.setattr(tables, "MOST_HERE", 0)
+    found = percentiles(there, engine=engine, **by)
+    keys = ["agent_version", "metric", "n_scored"]
+    assert found.rows.select(keys).equals(wanted.rows.select(keys))
+    for name in ("p25", "p50", "p75", "p95"):
+        assert found.rows[name].to_list() == pytest.approx(wanted.rows[name].to_list(), rel=1e-12)

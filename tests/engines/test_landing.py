@@ -139,7 +139,9 @@ def test_rows_of_a_run_keep_their_order(scattered, tmp_path):
     seen = [json.loads(line) for line in lines_of(scattered) if b'"n"' in line]
     found = [json.loads(line) for line in lines_of(files) if b'"n"' in line]
     for run in {row["trace_id"] for row in seen}:
-        assert [r for r in found if r["trace_id"] == run] == [r for r in seen if r["trace_id"] == run]
+        assert [r for r in found if r["trace_id"] == run] == [
+            r for r in seen if r["trace_id"] == run
+        ]
 
 
 def test_what_is_written_depends_on_the_rows_alone(scattered, tmp_path):
@@ -153,10 +155,14 @@ def test_parquet_keeps_its_columns(scattered, tmp_path):
     files = []
     for file in scattered:
         rows = [json.loads(line) for line in lines_of([file]) if b'"n"' in line]
-        frame = pl.DataFrame(rows).with_columns(pl.lit([1.5]).alias("list"), pl.struct("n").alias("s"))
+        frame = pl.DataFrame(rows).with_columns(
+            pl.lit([1.5]).alias("list"), pl.struct("n").alias("s")
+        )
         files.append(file.with_suffix(".parquet"))
         frame.write_parquet(files[-1])
-    found = pl.concat(map(pl.read_parquet, regrouped(Scattered(files, "trace_id"), tmp_path / "o", 2)))
+    found = pl.concat(
+        map(pl.read_parquet, regrouped(Scattered(files, "trace_id"), tmp_path / "o", 2))
+    )
     whole = pl.concat(map(pl.read_parquet, files))
     assert found.schema == whole.schema
     assert found.sort("n").equals(whole.sort("n"))
@@ -177,7 +183,13 @@ def test_rows_out_of_order_are_refused(scattered, tmp_path):
     source = Scattered(scattered, "trace_id")
     frames = [
         pl.DataFrame(
-            {regroup.PART: [0], regroup.RUN: [run], regroup.FILE: [0], regroup.LINE: [0], regroup.BODY: [b"{}"]}
+            {
+                regroup.PART: [0],
+                regroup.RUN: [run],
+                regroup.FILE: [0],
+                regroup.LINE: [0],
+                regroup.BODY: [b"{}"],
+            }
         )
         for run in ("b", "a")
     ]

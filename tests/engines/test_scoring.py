@@ -86,7 +86,9 @@ def test_a_dead_driver_is_resumed(lake):
     done = subprocess.run([sys.executable, "-c", KILLED, lake], check=False)
     assert done.returncode == -signal.SIGKILL
     (job,) = left(lake)
-    finished = {p.parent.name: p.stat().st_ino for p in (lake / ".tmp" / job).glob("s-*/manifest.json")}
+    finished = {
+        p.parent.name: p.stat().st_ino for p in (lake / ".tmp" / job).glob("s-*/manifest.json")
+    }
     assert len(finished) == 3
     report = score(lake, everything=True, resume=True)
     assert (report.batches, report.runs) == (3, 60)

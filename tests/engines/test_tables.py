@@ -108,9 +108,7 @@ class Sorting(Local):
 
         batches = [batch for unit in units for part in unit for batch in function(part)]
         held: dict[tuple[int, int], list[float]] = {}
-        for group, place, value in (
-            row.values() for batch in batches for row in batch.to_pylist()
-        ):
+        for group, place, value in (row.values() for batch in batches for row in batch.to_pylist()):
             held.setdefault((group, place), []).append(value)
         rows = []
         for (group, place), values in held.items():
