@@ -1,4 +1,5 @@
-"""An Airflow DAG: yesterday's logs are landed, scored and gated, every night.
+# ruff: noqa: INP001 - Airflow reads this file by itself: it is in no package
+"""An Airflow (3) DAG: yesterday's logs are landed, scored and gated, every night.
 
 Each task is one command line, so a task that is tried again does no harm: landing the same logs
 again changes nothing, and `--resume` takes up what a killed driver left. Set the variables below,
@@ -9,9 +10,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from airflow.operators.bash import BashOperator
-
-from airflow import DAG
+from airflow.providers.standard.operators.bash import BashOperator
+from airflow.sdk import DAG
 
 LAKE = "/mnt/lake"
 LOGS = "/mnt/export/{{ ds }}"

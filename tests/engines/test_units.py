@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 from functools import partial
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -16,6 +17,9 @@ from pipeline.engines.local import Local
 from pipeline.engines.units import Failure, Task, plan
 from pipeline.errors import EngineError, InputError, LakeError
 from pipeline.policy import load, parse, presets
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 seconds = st.lists(st.floats(min_value=0.01, max_value=100))
 
@@ -107,8 +111,6 @@ OWN = {
 def test_a_policy_keeps_its_hash_on_the_way_to_a_task(name):
     """Scores are filed under it: a task that saw another hash would file them elsewhere."""
     policy = parse(OWN, "own") if name == "own" else load(name)
-    import pickle  # noqa: PLC0415 - what engines do
-
     again = pickle.loads(pickle.dumps(policy))  # noqa: S301 - our own
     assert again == policy
     assert again.hash == policy.hash
