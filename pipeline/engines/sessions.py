@@ -82,7 +82,7 @@ def _defaults(conf: SparkConf) -> dict[str, str]:
 
 
 def cause(text: str) -> str:
-    """Return the line of a Spark error that says what happened.
+    r"""Return the line of a Spark error that says what happened.
 
     >>> cause("An error occurred\n: java.lang.Exception: no master\n\tat here")
     ': java.lang.Exception: no master'
