@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import shutil
@@ -26,7 +25,7 @@ if not os.environ.get("TRAJTAB_CLUSTER"):
 
 RUNS = int(os.environ.get("TRAJTAB_CLUSTER_RUNS", "200000"))
 FILES = 6
-TRACES = 3000
+TRACES = RUNS // 64
 SPAN_FILES = 8
 
 
@@ -87,17 +86,13 @@ def scattered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Copies of a trace of eight spans, each span in a file drawn at random."""
     home = tmp_path_factory.mktemp("scattered")
     lines = (ROOT / "data_samples/langsmith/flight_runs.jsonl").read_text().splitlines()
-    trace = json.loads(lines[0])["trace_id"]
     draw = random.Random(7)  # noqa: S311 - no secret
     files = [(home / f"spans-{number}.jsonl").open("w") for number in range(SPAN_FILES)]
     for number in range(TRACES):
-        new = f"{trace[:-12]}{number:012d}"
-        for line in lines:
-            span = json.loads(line)["id"]
-            own = line.replace(trace, new).replace(
-                span, new if span == trace else f"{new}-{span[-4:]}"
+        for line in lines:  # every id of a copy begins with its own number
+            draw.choice(files).write(
+                line.replace("018f0000-", f"{0x10000000 + number:08x}-") + "\n"
             )
-            draw.choice(files).write(own + "\n")
     for file in files:
         file.close()
     return home

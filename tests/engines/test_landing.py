@@ -204,14 +204,15 @@ def test_scattered_traces_land_whole(tmp_path):
     from clusters import ROOT  # noqa: PLC0415 - where the samples are
 
     lines = (ROOT / "data_samples/langsmith/flight_runs.jsonl").read_text().splitlines()
-    trace = json.loads(lines[0])["trace_id"]
     home = tmp_path / "spans"
     home.mkdir()
     files = [(home / f"{n}.jsonl").open("w") for n in range(3)]
     draw = random.Random(1)  # noqa: S311 - no secret
     for number in range(30):
         for line in lines:
-            draw.choice(files).write(line.replace(trace, f"{trace[:-12]}{number:012d}") + "\n")
+            draw.choice(files).write(
+                line.replace("018f0000-", f"{0x10000000 + number:08x}-") + "\n"
+            )
     for file in files:
         file.close()
     report = land([home], tmp_path / "lake", regroup="trace_id", engine=Local(1, 0))
