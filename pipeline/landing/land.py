@@ -8,8 +8,11 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from multiprocessing import get_context
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from pipeline.engines.landing import SharedCopies, regrouped, staged_batches
+from pipeline.engines.local import Local
+from pipeline.engines.shelf import shelved
 from pipeline.errors import InputError, UnrecognisedError
 from pipeline.lake import Lake
 from pipeline.landing import formats
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from pipeline.engines import Engine
     from pipeline.landing.annotated import Annotated
     from pipeline.landing.chunks import Chunk
 
@@ -104,6 +108,9 @@ def land(  # noqa: PLR0913 - the command's options, one each
     drop: Sequence[str] = (),
     workers: int | None = None,
     dry_run: bool = False,
+    engine: Engine | None = None,
+    resume: bool = False,
+    regroup: str | None = None,
     progress: Callable[[LandReport], None] | None = None,
 ) -> LandReport:
     """Land logs into a lake, which is made where there is none.
@@ -122,6 +129,11 @@ def land(  # noqa: PLR0913 - the command's options, one each
         drop: what is stored as null: "outputs" (of tools), "contents" (what was said in steps).
         workers: processes that decode; default: one per core.
         dry_run: decode and count, write nothing.
+        engine: where files are decoded (`pipeline.engines.chosen`); default: this machine. The
+            batches are the same, and this process, the driver, alone publishes them.
+        resume: with an engine, take up what an earlier driver of the same landing left.
+        regroup: where the runs of logs are scattered over files: the key that says which run a
+            row is of (`pipeline.engines.regroup.Scattered`). Rows are brought together first.
         progress: called after every batch.
 
     Raises:
@@ -137,24 +149,79 @@ def land(  # noqa: PLR0913 - the command's options, one each
         raise InputError(f"--workers is {workers}; at least 1 is needed")
     report = LandReport()
     named = [str(source) for source in sources]
-    with Copies() as copies:
-        refused = _recognise_all(unpacked(expand(named), copies), named, format, report)
-        if not report.recognised:
-            raise UnrecognisedError(_nothing(report.unrecognised))
-        target = None if dry_run else Lake.create(lake)
-        logs, said = _rooms(report.recognised)
-        chunks = cut(logs, options.text())
-        for outcome in _outcomes(chunks, target, options, workers or os.cpu_count() or 1):
-            report.add(outcome)
-            if progress is not None:
-                progress(report)
-        if target is not None:
-            report.configs = write_configs(target, report.recognised)
-        for annotated in annotate(said, target, options):
-            report.add_annotated(annotated)
+
+    def tell(outcome: Outcome) -> None:
+        report.add(outcome)
+        if progress is not None:
+            progress(report)
+
+    if engine is not None or regroup is not None:
+        if dry_run:
+            raise InputError("--dry-run decodes here: leave out --engine spark and --regroup")
+        over = _Over(engine or Local(workers or os.cpu_count() or 1), options, resume, regroup)
+        refused = over.land(named, Lake.create(lake), format, report, tell)
+    else:
+        with Copies() as copies:
+            refused = _recognise_all(unpacked(expand(named), copies), named, format, report)
+            target = None if dry_run else Lake.create(lake)
+            logs, said = _rooms(report.recognised)
+            chunks = cut(logs, options.text())
+            for outcome in _outcomes(chunks, target, options, workers or os.cpu_count() or 1):
+                tell(outcome)
+            _beside(said, target, options, report)
     if refused:
         raise UnrecognisedError(_nothing(refused))
     return report
+
+
+class _Over(NamedTuple):
+    """A landing over an engine."""
+
+    engine: Engine
+    options: Options
+    resume: bool
+    regroup: str | None
+
+    def land(
+        self,
+        named: list[str],
+        lake: Lake,
+        wanted: str,
+        report: LandReport,
+        tell: Callable[[Outcome], None],
+    ) -> list[str]:
+        """Land, and return why files named outright are refused."""
+        job = repr(("land", named, self.regroup, wanted, self.options.text()))
+        with (
+            shelved(lake, job, self.engine, resume=self.resume) as shelf,
+            SharedCopies(shelf.path) as copies,
+        ):
+            sources = unpacked(expand(named), copies)
+            if self.regroup is not None:
+                sources = regrouped(self.engine, shelf, sources, self.regroup)
+            refused = _recognise_all(sources, named, wanted, report)
+            logs, said = _rooms(report.recognised)
+            landed = frozenset(_landed(lake) | shelf.published())
+            known = Known(lake)
+            for item in staged_batches(self.engine, logs, shelf, self.options, landed):
+                if isinstance(item, Staged):
+                    tell(commit(known, item, self.options))
+                    shelf.strike(item.name)
+                else:
+                    tell(_landed_before(item))
+                del item  # as in `_outcomes`
+            _beside(said, lake, self.options, report)
+        return refused
+
+
+def _beside(
+    said: list[Recognised], lake: Lake | None, options: Options, report: LandReport
+) -> None:
+    """Land what is neither runs nor tasks: configurations and annotations."""
+    if lake is not None:
+        report.configs = write_configs(lake, report.recognised)
+    for annotated in annotate(said, lake, options):
+        report.add_annotated(annotated)
 
 
 def _recognise_all(
@@ -170,6 +237,8 @@ def _recognise_all(
         report.unrecognised.append(unrecognised(source))
         if source.shown in named:
             refused.append(report.unrecognised[-1])
+    if not report.recognised:
+        raise UnrecognisedError(_nothing(report.unrecognised))
     return refused
 
 
@@ -186,6 +255,15 @@ def _nothing(reasons: list[str]) -> str:
     return reasons[0] + more
 
 
+def _landed(lake: Lake) -> set[str]:
+    """Return the batches that have landed and brought no task, as `_is_known` tells of one."""
+    return {batch.name for batch in lake.batches() if not batch.manifest["tasks"]}
+
+
+def _landed_before(name: str) -> Outcome:
+    return Outcome(name, 0, 0, 0, 0, {}, 0, 0, [], 0, already=True)
+
+
 def _is_known(lake: Lake | None, chunk: Chunk) -> bool:
     """Tell whether a chunk has landed and brought no task, which might have to be made the latest."""
     if lake is None or not lake.has(f"batches/{chunk.name}"):
@@ -198,10 +276,7 @@ def _outcomes(
 ) -> Iterator[Outcome]:
     def todo() -> Iterator[Chunk | Outcome]:
         for chunk in chunks:
-            if _is_known(lake, chunk):
-                yield Outcome(chunk.name, 0, 0, 0, 0, {}, 0, 0, [], 0, already=True)
-            else:
-                yield chunk
+            yield _landed_before(chunk.name) if _is_known(lake, chunk) else chunk
 
     known = None if lake is None else Known(lake)
     for item in _staged(todo(), options, workers):
