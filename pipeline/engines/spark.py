@@ -178,4 +178,3 @@ def failing(session: SparkSession) -> Iterator[None]:
             "and running the command again with --resume does the rest (docs/cluster.md tells "
             "what failures look like; --debug shows all of it)"
         ) from error
-
