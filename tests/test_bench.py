@@ -58,9 +58,10 @@ def test_a_peer_is_measured_or_said_to_be_absent(log, lake, monkeypatch):
         peers.Peer("no-such-library", lambda: scorers),
     ]
     monkeypatch.setattr(peers, "PEERS", known)
-    one, whole_set, absent = peers.rows(log, lake, 20, 1)
+    one, whole_set, each, absent = peers.rows(log, lake, 20, 1)
     assert counted == [2, 20]
-    assert one.value is not None
+    assert one.value == pytest.approx(whole_set.value)
+    assert each.value > whole_set.value
     assert whole_set.goal == ">= 100"
     assert (absent.value, absent.what) == (None, "no-such-library: not installed, skipped")
 

@@ -62,8 +62,7 @@ _ROLES = {
 _HOLDERS = ("messages", "choices", "candidates", "generations", "contents", "output", "input")
 _SYSTEM = ("system", "instructions", "system_instruction", "systemInstruction")
 _NAME = ("name", "toolName", "tool_name")
-_ID = ("id", "call_id", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId")
-_RESULT_ID = (*_ID[1:], "id")
+_ID = ("call_id", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "id")
 _ARGUMENTS = ("arguments", "args", "input", "parameters")
 _OUTPUT = ("response", "result", "content", "output")
 _CALLS = {"tool_call", "tool_use", "tool-call", "function_call", "server_tool_call"}
@@ -317,7 +316,7 @@ def _result(value: dict[str, Any]) -> Result:
     if failed is None and value.get("status") in ("error", "success"):
         failed = value["status"] == "error"
     told = bool(failed) if isinstance(failed, bool) else None
-    return Result(output, _text(_first(value, _RESULT_ID)), _text(_first(value, _NAME)), told)
+    return Result(output, _text(_first(value, _ID)), _text(_first(value, _NAME)), told)
 
 
 def _first(value: dict[str, Any], names: tuple[str, ...]) -> Any:

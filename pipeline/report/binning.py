@@ -51,8 +51,8 @@ def bins(metric: Metric, low: float, high: float, tail: float) -> Bins:
 
 
 def _nice(low: float, top: float, *, whole: bool, more: bool) -> Bins:
-    span = top - low or abs(top) or 1.0
-    width = nice(span / WANTED)
+    # Divided before they are subtracted: the span of two huge values is no number.
+    width = nice(top / WANTED - low / WANTED or abs(top) / WANTED or 1 / WANTED)
     if whole:
         width = max(1.0, width if width.is_integer() else nice(width * 1.01))
     first = floor(low / width)
@@ -71,7 +71,7 @@ def ticks(chosen: Bins, *, fraction: bool) -> list[float]:
     each = chosen.width == 1 and chosen.low % 1 > 0
     first = chosen.low + 0.5 if each else chosen.low
     last = first + (chosen.n - 1 if each else chosen.n) * chosen.width
-    step = max(1.0, nice(chosen.n / LABELS)) if each else nice((last - first) / LABELS)
+    step = max(1.0, nice(chosen.n / LABELS)) if each else nice(last / LABELS - first / LABELS)
     start = ceil(first / step - 1e-9)
     return [place * step for place in range(start, floor(last / step + 1e-9) + 1)]
 

@@ -32,7 +32,7 @@ SHARES = {"p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95}
 LANE = 46
 BAR = 0.56
 """How much of a lane its tallest bar takes; the rest is for its name."""
-LABEL = 34
+LABEL = 30
 """The longest name of a group in a chart, in characters."""
 THIN, THICK = 0.8, 2
 

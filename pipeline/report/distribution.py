@@ -67,11 +67,12 @@ def _metric(spread: Spread, names: Mapping[int, str], by: Sequence[str]) -> str:
     title = f"<h3>{text(metric.name)}<small>{text(metric.meaning + better)}</small></h3>\n"
     if spread.bins is None:
         return title + note("no run has a value")
-    make = _figures if drawing.available() else _table
-    return title + make(spread, spread.bins, names, by)
+    if drawing.available():
+        return title + _figures(spread, spread.bins, names)
+    return title + _table(spread, spread.bins, names, by)
 
 
-def _figures(spread: Spread, bins: Bins, names: Mapping[int, str], _by: Sequence[str]) -> str:
+def _figures(spread: Spread, bins: Bins, names: Mapping[int, str]) -> str:
     from pipeline.report import charts  # noqa: PLC0415 - altair is an extra, and slow to load
 
     metric = spread.metric

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 POINTS = 120
 TAIL = 0.99
+LARGEST = 1e300
+"""What is larger, or infinite, is no figure to draw."""
 MOST_GROUPS = 6
 """More groups than these are not told apart in one chart: the largest are shown."""
 
@@ -131,5 +133,5 @@ def _counted(metric: Metric, groups: Sequence[Group]) -> str:
     return f"""
         SELECT coalesce(shown.group_id, 0) AS group_id, {value} AS value, count(*) AS n
         FROM grouped LEFT JOIN shown ON {same or "false"}
-        WHERE {value} IS NOT NULL
+        WHERE abs({value}) <= {LARGEST}
         GROUP BY ALL"""  # noqa: S608 - quoted names

@@ -70,7 +70,8 @@ def arrange(rows: pl.DataFrame, *, by_turn: bool) -> Expected:
         )
     turn = pl.col("turn_index").fill_null(0) if by_turn else pl.lit(0, dtype=pl.UInt32)
     optional = pl.col("optional").fill_null(value=False)
-    ordered = rows.with_columns(turn.cast(pl.Int64).alias("turn"), optional).sort(
+    special = pl.col("special").fill_null(value=False)
+    ordered = rows.with_columns(turn.cast(pl.Int64).alias("turn"), optional, special).sort(
         "reference_set", "reference_id", "turn", "position"
     )
     alternatives = ordered.group_by("reference_set", "reference_id", maintain_order=True).agg(
@@ -81,7 +82,7 @@ def arrange(rows: pl.DataFrame, *, by_turn: bool) -> Expected:
     ends = ["reference_set", "reference_id", "turn"]
     refs = real.group_by(ends, maintain_order=True).agg(
         pl.len().cast(pl.Int64).alias("n_expected"),
-        pl.col("special").any().fill_null(value=False).alias("relation"),
+        pl.col("special").any().alias("relation"),
         pl.col("optional").any(),
     )
     empty = {"n_expected": [0], "relation": [False], "optional": [False]}

@@ -14,7 +14,6 @@ from xxhash import xxh3_128_hexdigest
 from pipeline.current import current, policy_of, score_name, tasks_of
 from pipeline.lake import Lake, run_key_base
 from pipeline.landing.commit import latest_tasks
-from pipeline.sample import TRIALS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,9 +32,16 @@ def copies(seed: Path, target: Path, runs: int) -> Lake:
         for folder in source.tasks():
             tables = {name: pl.read_parquet(folder.file(name)) for name in folder.manifest["rows"]}
             lake.commit(work, f"tasks/{folder.name}", tables, folder.manifest)
+    trials = (
+        max(
+            pl.scan_parquet(batch.file("runs")).select(pl.max("trial")).collect().item()
+            for batch, _ in pairs
+        )
+        + 1
+    )
     for number in range(-(-runs // every)):
         for batch, scores in pairs:
-            _copy(lake, policy, batch, scores, number)
+            _copy(lake, policy, (batch, scores), number, number * trials)
     return lake
 
 
@@ -53,12 +59,15 @@ def _scored(lake: Lake, policy: Policy) -> list[tuple[Folder, Folder]]:
     ]
 
 
-def _copy(lake: Lake, policy: Policy, batch: Folder, scores: Folder, number: int) -> None:
+def _copy(
+    lake: Lake, policy: Policy, pair: tuple[Folder, Folder], number: int, first_trial: int
+) -> None:
+    batch, scores = pair
     name = f"b-{xxh3_128_hexdigest(f'{batch.name} {number}'.encode())[:24]}"
     moved = [
         pl.col("run_key") - run_key_base(batch.name) + run_key_base(name),
         pl.format("{}-{}", "run_id", pl.lit(number)).alias("run_id"),
-        (pl.col("trial") + number * TRIALS).cast(pl.UInt32),
+        (pl.col("trial") + first_trial).cast(pl.UInt32),
     ]
     with lake.workspace() as work:
         runs = pl.read_parquet(batch.file("runs")).with_columns(moved)

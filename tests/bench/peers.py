@@ -13,6 +13,7 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.lake import Lake
+from pipeline.metrics.registry import metrics
 from pipeline.scoring import score
 
 from . import peer_scorers
@@ -73,8 +74,10 @@ def _rows(
         detail = {"their_us_per_run": theirs * 1e6, "our_us_per_run": ours * 1e6}
         what = f"{peer.package} {version}: {name} / every metric of ours"
         yield Row("d", what, theirs / ours, "x", "", detail)
-    what = f"{peer.package} {version}: all of these / every metric of ours"
-    yield Row("d", what, every / ours, "x", peer.goal)
+    named = f"{peer.package} {version}"
+    yield Row("d", f"{named}: all of these / every metric of ours", every / ours, "x", peer.goal)
+    each = every / len(scorers) / (ours / len(metrics()))
+    yield Row("d", f"{named}: one metric / one of our {len(metrics())}", each, "x")
 
 
 def read(log: Path) -> Iterator[Example]:

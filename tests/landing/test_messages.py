@@ -78,6 +78,13 @@ def test_items_of_one_response_are_one_response():
     assert args(calls(run)[0]) == '{"a":1.0}'
 
 
+def test_items_with_ids_of_their_own_are_joined_by_call_id():
+    answer = {"type": "function_call_output", "id": "fco_1", "call_id": "c1", "output": "found"}
+    run = decode("messages", [ASKED, {**CALL, "id": "fc_1", "call_id": "c1"}, answer]).run
+    assert kinds(run) == ["message", "llm_call", "tool_call"]
+    assert [(call.call_id, call.output) for call in calls(run)] == [("c1", "found")]
+
+
 def test_a_state_of_langgraph_holds_messages():
     state = {"values": {"messages": [{"type": "ai", "content": "Hello"}]}, "next": []}
     assert sniff("messages", state)

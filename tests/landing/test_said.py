@@ -17,6 +17,8 @@ CALLS = {
     "OpenAI Responses": {"output": [
         {"type": "reasoning", "content": [{"type": "reasoning_text", "text": "Hm"}]},
         {"type": "function_call", "call_id": "c", "name": "f", "arguments": '{"x": 1}'}]},
+    "OpenAI Responses, items with ids of their own": [
+        {"type": "function_call", "id": "fc", "call_id": "c", "name": "f", "arguments": '{"x": 1}'}],
     "OpenAI legacy": {"role": "assistant", "function_call": {"name": "f", "arguments": '{"x": 1}', "id": "c"}},
     "Anthropic": {"role": "assistant", "content": [
         {"type": "thinking", "text": "Hm"}, {"type": "tool_use", "id": "c", "name": "f", "input": {"x": 1}}]},
@@ -42,6 +44,8 @@ CALLS = {
 RESULTS = {
     "OpenAI chat": {"role": "tool", "tool_call_id": "c", "content": "r"},
     "OpenAI Responses": [{"type": "function_call_output", "call_id": "c", "output": "r"}],
+    "OpenAI Responses, items with ids of their own": [
+        {"type": "function_call_output", "id": "fco", "call_id": "c", "output": "r"}],
     "Anthropic": {"role": "user", "content": [
         {"type": "tool_result", "tool_use_id": "c", "content": [{"type": "text", "text": "r"}]}]},
     "Gemini": {"role": "user", "parts": [{"functionResponse": {"id": "c", "name": "f", "response": "r"}}]},

@@ -228,6 +228,7 @@ class TestCommand:
         assert f"landed in {place}: 4 runs, 5 calls, 1 errors" in shown.err
         assert "1 records rejected: not_json" in shown.err
         assert "wrote report.html" in shown.err
+        assert "charts need the extra `report`" in shown.err
         means, spread = shown.out.split("\n\n")
         assert re.search(r"^recall +4 +3 +0 +1 ", means, re.MULTILINE)
         assert re.search(r"^recall +3 +0\.5 +1 +1 +1 +higher$", spread, re.MULTILINE)

@@ -93,6 +93,8 @@ def test_what_is_beyond_the_last_interval_is_in_it(con):
         ("total_tokens", (49, 29822, 29822), (0.0, 2000.0, 15, False)),
         ("cost_usd", (0.0, 0.02, 0.02), (0.0, 0.001, 21, False)),
         ("cost_usd", (0.5, 0.5, 0.5), (0.5, 0.025, 1, False)),
+        ("cost_usd", (-1e300, 1e300, 1e300), (-1e300, 1e299, 21, False)),
+        ("cost_usd", (5e-324, 5e-324, 5e-324), (0.0, 0.05, 1, False)),
     ],
 )
 def test_intervals_are_those_people_would_choose(name, ends, wanted):
