@@ -19,7 +19,7 @@ from pipeline.cli.options import (
 )
 from pipeline.cli.output import NOTES_INSIDE, emit, say
 from pipeline.cli.progress import progress
-from pipeline.landing.land import LandReport, land
+from pipeline.landing.land import land
 from pipeline.landing.masking import DROPPABLE
 from pipeline.tables.result import Result
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from pipeline.cli.progress import Tell
     from pipeline.engines import Engine
+    from pipeline.landing.report import LandReport
 
 FEW = 10
 """Up to so many files are named one by one."""

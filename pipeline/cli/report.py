@@ -24,7 +24,7 @@ from pipeline.cli.output import emit, say
 from pipeline.cli.progress import progress
 from pipeline.errors import InputError
 from pipeline.lake import Lake
-from pipeline.landing.land import LandReport, land
+from pipeline.landing.land import land
 from pipeline.report import drawing
 from pipeline.report.html import made
 from pipeline.scoring import score
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from pipeline.cli.progress import Tell
     from pipeline.engines import Engine
+    from pipeline.landing.report import LandReport
     from pipeline.store import Address
 
     Place = Path | Address
