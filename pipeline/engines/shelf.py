@@ -134,8 +134,8 @@ def _home(lake: Lake, engine: Engine) -> Path:
     named = os.environ.get(HOME)
     if named:
         return Path(named).absolute()
-    if isinstance(lake.path, Path):
-        return lake.path.absolute() / ".tmp"
+    if isinstance(lake.storage, DiskStorage):
+        return lake.storage.work().absolute()
     if engine.elsewhere:
         raise InputError(
             f"{lake.path}: its tasks run on other machines and need a disk that all of them see: "

@@ -45,12 +45,12 @@ def score(
 ) -> ScoreReport:
     """Score the batches that have no current scores under the policy.
 
-    Tasks score whole batches and leave the scores on a shelf of the lake, `.tmp/`; only this
-    process, the driver, makes them visible, each by one rename. So a task may run twice, and a
+    Tasks score whole batches and leave the scores on a shelf (`pipeline.engines.shelf`); only this
+    process, the driver, makes them visible, each whole or not at all. So a task may run twice, and a
     driver may die: nothing is double, nothing half.
 
     Args:
-        lake: a lake or its folder.
+        lake: a lake, its folder, or its URL in an object store.
         policy: a policy file or `preset:NAME`; default: the lake's own.
         everything: score the others again too, and replace what they had.
         resume: take up what an earlier driver of the same job left: with `everything`, what it
@@ -66,9 +66,11 @@ def score(
     engine = engine or Local()
     rules = policy_of(lake, policy)
     asked = f"score {rules.hash} {METRICS_VERSION} {everything}"
+    wanted = [b for b in lake.batches() if b.rows("runs")]
+    todo = wanted if everything else current(lake, rules).unscored
+    if not todo:  # such a lake may be read-only
+        return ScoreReport(0, len(wanted), 0, rules)
     with shelved(lake, asked, engine, resume=resume) as shelf:
-        wanted = [b for b in lake.batches() if b.rows("runs")]
-        todo = wanted if everything else current(lake, rules).unscored
         todo = [batch for batch in todo if batch.name not in shelf.published()]
         units = plan(todo, _seconds, engine.unit_seconds)
         work = ScoreBatch(address(lake), rules, shelf)

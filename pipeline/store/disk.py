@@ -50,7 +50,7 @@ class DiskStorage:
     def write(self, name: str, data: bytes) -> None:
         """Replace a small file as a whole."""
         (self.address / name).parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=self.address / ".tmp", delete=False) as file:
+        with tempfile.NamedTemporaryFile(dir=self.work(), delete=False) as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -87,11 +87,18 @@ class DiskStorage:
 
         return LocalFileSystem(), [str(file.resolve()) for file in self.files(folders, table)]
 
+    def work(self) -> Path:
+        """Return `.tmp`, which a copy of the lake may lack."""
+        folder = self.address / ".tmp"
+        with _told(folder):
+            folder.mkdir(exist_ok=True)
+        return folder
+
     @contextmanager
     def workspace(self) -> Iterator[Path]:
         """Give a folder under .tmp, removed afterwards whatever happens."""
         with _told(self.address):
-            folder = Path(tempfile.mkdtemp(dir=self.address / ".tmp"))
+            folder = Path(tempfile.mkdtemp(dir=self.work()))
         try:
             yield folder
         finally:
@@ -137,7 +144,7 @@ class DiskStorage:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        with _told(self.address), (self.address / ".tmp" / "lock").open("a") as file:
+        with _told(self.address), (self.work() / "lock").open("a") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -96,6 +97,22 @@ def test_a_dead_driver_is_resumed(lake):
     assert {name: made[name] for name in finished} == finished
     assert scores(lake).equals(alone)
     assert left(lake) == []
+
+
+def test_nothing_to_score_needs_no_room(lake, monkeypatch):
+    """As in a lake that is read-only: the report scores first, whatever it finds."""
+    score(lake)
+    monkeypatch.setattr("pipeline.scoring.shelved", None)
+    report = score(lake, engine=Local(2, 0))
+    assert (report.batches, report.already, report.runs) == (0, 5, 0)
+
+
+def test_a_copy_without_its_tmp_is_scored(lake):
+    """`aws s3 sync --exclude '.tmp/*'` and back: an empty folder is none there."""
+    shutil.rmtree(lake / ".tmp")
+    assert score(lake).runs == 100
+    shutil.rmtree(lake / ".tmp")
+    assert land([lake.parent / "export"], lake, workers=1, labels={"x": "y"}).batches > 0
 
 
 def test_without_resume_a_shelf_is_not_taken_up(lake):
