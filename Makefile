@@ -9,10 +9,10 @@ READY := $(VENV)/.ready
 LOGS ?= data_samples
 OUT ?= report.html
 
-.PHONY: help install report test doctest check lint types wheel docs pages screenshots bench build lock soak soak-runs fuzz clean
+.PHONY: help install report test doctest check lint types wheel docs pages screenshots bench build lock soak soak-runs fuzz test-cluster clean
 
 help: ## list the targets
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -m venv $(VENV)
@@ -27,6 +27,9 @@ report: $(READY) ## land, score and show data_samples/, or LOGS=path; writes rep
 
 test: $(READY) ## run all tests, doctests included
 	$(BIN)/python -m pytest -q -n 2
+
+test-cluster: $(READY) ## kill parts of a Spark cluster on loopback (Java 17); TRAJTAB_CLUSTER_RUNS=200000
+	TRAJTAB_CLUSTER=1 $(BIN)/python -m pytest -q -p no:randomly tests/cluster
 
 doctest: $(READY) ## run the doctests alone
 	$(BIN)/python -m pytest -q pipeline

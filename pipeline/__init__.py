@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from pipeline.checks import check
     from pipeline.errors import TrajtabError
     from pipeline.lake import Lake
-    from pipeline.landing.land import LandReport, land
+    from pipeline.landing.land import land
+    from pipeline.landing.report import LandReport
     from pipeline.metrics.metric import Metric
     from pipeline.policy import Policy
     from pipeline.record import Recorder
@@ -71,7 +72,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Lake": "lake",
-    "LandReport": "landing.land",
+    "LandReport": "landing.report",
     "Metric": "metrics.metric",
     "Policy": "policy",
     "Recorder": "record",

@@ -158,6 +158,21 @@ def score_session(
     """
     state = current(lake, policy)
     con = connect(macros=False)
+    create_scores(con, state, policy, where)
+    return con, state
+
+
+def create_scores(
+    con: duckdb.DuckDBPyConnection,
+    state: Current,
+    policy: Policy,
+    where: str | None = None,
+) -> None:
+    """Create the view `scores` of the scores of `state` that count, filtered by `where`.
+
+    Raises:
+        InputError: DuckDB refuses `where`.
+    """
     con.register(
         "_superseded",
         pl.DataFrame({"run_key": pl.Series(state.superseded, dtype=pl.UInt64)}).to_arrow(),
@@ -176,7 +191,6 @@ def score_session(
         con.execute(f"CREATE VIEW scores AS FROM _kept_scores WHERE ({where or 'true'})")
     except duckdb.Error as error:
         raise InputError(f"--where {where!r}: {str(error).splitlines()[0]}") from error
-    return con, state
 
 
 def _scores_from(con: duckdb.DuckDBPyConnection, scores: Sequence[Folder], policy: Policy) -> str:

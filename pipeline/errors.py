@@ -86,6 +86,12 @@ class RecordError(TrajtabError, OSError):
         return str(self.args[0])
 
 
+class EngineError(TrajtabError, RuntimeError):
+    """Work that was handed to other processes or machines did not come back."""
+
+    kind = "engine"
+
+
 class QueryError(InputError):
     """A SQL text or filter that DuckDB refuses."""
 

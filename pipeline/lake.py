@@ -228,6 +228,11 @@ class Lake:
         self.storage.commit(work, Draft(relative, tables, manifest), replace=replace)
         return self.folder(relative)
 
+    def adopt(self, work: Path, folder: Path, relative: str, *, replace: bool = False) -> Folder:
+        """Commit, as `commit` does, a folder that was written whole elsewhere; it may be gone then."""
+        self.storage.adopt(work, folder, relative, replace=replace)
+        return self.folder(relative)
+
     def publish(self, decide: Callable[[], Decision[Outcome]]) -> Outcome:
         """Commit what `decide` returns: all of it or nothing, on the lake as `decide` saw it.
 

@@ -163,6 +163,10 @@ class Policy(_Section, frozen=True):
     end_state: EndState = EndState()
     metric: list[UserMetric] = []
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A default is told from an equal value by identity, which a copy made by pickle has lost.
+        return _read_again, (msgspec.to_builtins(self),)
+
     @property
     def hash(self) -> str:
         """The hash that names the scores made under this policy."""
@@ -241,6 +245,10 @@ def parse(told: dict[str, Any], where: str) -> Policy:
     for problem in _problems(policy):
         raise InputError(f"{where}: {problem}")
     return policy
+
+
+def _read_again(told: dict[str, Any]) -> Policy:
+    return msgspec.convert(told, Policy)
 
 
 def _problems(policy: Policy) -> list[str]:

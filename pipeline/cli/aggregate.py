@@ -8,6 +8,7 @@ from pipeline.cli.command import command as declare
 from pipeline.cli.options import (
     Outputs,
     by_option,
+    engine_options,
     lake_argument,
     metric_option,
     output_options,
@@ -20,6 +21,8 @@ from pipeline.tables.aggregate import aggregate
 if TYPE_CHECKING:
     from os import PathLike
 
+    from pipeline.engines import Engine
+
 
 @declare("aggregate", example="trajtab aggregate lake --by agent_version --metric f1,in_order")
 @lake_argument
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 @metric_option
 @where_option
 @policy_option
+@engine_options
 @output_options
 def command(
     *,
@@ -35,10 +39,12 @@ def command(
     metric: tuple[str, ...] | None,
     where: str | None,
     policy: str | None,
+    engine: Engine | None,
     outputs: Outputs,
 ) -> None:
     """Show means and intervals per group and metric.
 
     Every row says how many runs were total, scored, null and errored.
     """
-    emit(aggregate(lake, by=by, metrics=metric, where=where, policy=policy), outputs)
+    result = aggregate(lake, by=by, metrics=metric, where=where, policy=policy, engine=engine)
+    emit(result, outputs)

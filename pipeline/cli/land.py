@@ -10,10 +10,17 @@ import polars as pl
 
 from pipeline.cli import completion
 from pipeline.cli.command import command as declare
-from pipeline.cli.options import LakePath, Outputs, key_value, output_options
+from pipeline.cli.options import (
+    LakePath,
+    Outputs,
+    engine_options,
+    key_value,
+    output_options,
+    resume_option,
+)
 from pipeline.cli.output import NOTES_INSIDE, emit, say
 from pipeline.cli.progress import progress
-from pipeline.landing.land import LandReport, land
+from pipeline.landing.land import land
 from pipeline.landing.masking import DROPPABLE
 from pipeline.tables.result import Result
 
@@ -22,6 +29,8 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from pipeline.cli.progress import Tell
+    from pipeline.engines import Engine
+    from pipeline.landing.report import LandReport
 
 FEW = 10
 """Up to so many files are named one by one."""
@@ -40,7 +49,12 @@ COUNTS = (
 )
 
 
-@declare("land", example="trajtab land export/ --lake lake --set team=search")
+_EXAMPLE = """\
+trajtab land export/ --lake lake --set team=search
+trajtab land export/runs.jsonl --lake lake --regroup run_id"""
+
+
+@declare("land", example=_EXAMPLE)
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
 @click.option(
     "--lake",
@@ -85,6 +99,14 @@ COUNTS = (
     "--workers", type=int, metavar="N", help="Processes that decode; default: one per core."
 )
 @click.option("--dry-run", is_flag=True, help="Decode and count, write nothing.")
+@click.option(
+    "--regroup",
+    metavar="KEY",
+    help="The runs of these logs are scattered over files: first bring together the rows of "
+    "equal KEY, a column of Parquet files, or a name or JSON path in JSON lines.",
+)
+@resume_option
+@engine_options
 @output_options
 def command(
     *,
@@ -99,6 +121,9 @@ def command(
     redact: bool,
     strict: bool,
     dry_run: bool,
+    regroup: str | None,
+    resume: bool,
+    engine: Engine | None,
 ) -> None:
     """Land logs into a lake.
 
@@ -118,6 +143,9 @@ def command(
             drop=drop,
             workers=workers,
             dry_run=dry_run,
+            engine=engine,
+            resume=resume,
+            regroup=regroup,
             progress=tell and _telling(tell),
         )
     for line in recognised(report):

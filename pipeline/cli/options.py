@@ -11,6 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from pipeline.cli import completion
+from pipeline.engines import ENGINES, Engine, chosen
 from pipeline.errors import InputError
 from pipeline.store import Address, address_of
 
@@ -177,6 +178,40 @@ metric_option = click.option(
     shell_complete=completion.metrics,
     help="Metrics to show; default: the headline ones.",
 )
+
+
+resume_option = click.option(
+    "--resume",
+    is_flag=True,
+    help="Take up what a driver of the same job left that died: what is published stays, what "
+    "tasks had finished is published, the rest is done.",
+)
+
+
+def engine_options(function: Function) -> Function:
+    """Add `--engine` and `--master`, handed to the command as one `engine`: None is local."""
+
+    @functools.wraps(function)
+    def with_engine(*args: Any, engine: str, master: str | None, **kwargs: Any) -> Any:
+        if engine == "local" and master is None:
+            return function(*args, engine=None, **kwargs)
+        found: Engine = chosen(engine, master=master)
+        return function(*args, engine=found, **kwargs)
+
+    where = click.option(
+        "--engine",
+        type=click.Choice(ENGINES),
+        default="local",
+        show_default=True,
+        help="Where the work runs: processes of this machine, or a Spark cluster.",
+    )
+    master = click.option(
+        "--master",
+        metavar="URL",
+        help="Spark's master: local[4], spark://HOST:7077, k8s://…, yarn, or sc://HOST:15002 "
+        "(Spark Connect); default: what spark-submit was told.",
+    )
+    return where(master(with_engine))  # type: ignore[return-value] # click's decorators lose the type
 
 
 def output_options(function: Function) -> Function:

@@ -10,6 +10,7 @@ from pipeline.cli.command import command as declare
 from pipeline.cli.options import (
     Outputs,
     by_option,
+    engine_options,
     lake_argument,
     metric_option,
     output_options,
@@ -22,6 +23,8 @@ from pipeline.tables.percentiles import percentiles
 
 if TYPE_CHECKING:
     from os import PathLike
+
+    from pipeline.engines import Engine
 
 
 @declare("percentiles", example="trajtab percentiles lake --metric n_steps --q 0.5,0.95")
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
 )
 @where_option
 @policy_option
+@engine_options
 @output_options
 def command(
     *,
@@ -47,6 +51,7 @@ def command(
     quantiles: tuple[float, ...],
     where: str | None,
     policy: str | None,
+    engine: Engine | None,
     outputs: Outputs,
 ) -> None:
     """Show percentiles per group and metric.
@@ -54,6 +59,12 @@ def command(
     They are exact, with linear interpolation between neighbours.
     """
     result = percentiles(
-        lake, by=by, metrics=metric, where=where, policy=policy, quantiles=quantiles
+        lake,
+        by=by,
+        metrics=metric,
+        where=where,
+        policy=policy,
+        quantiles=quantiles,
+        engine=engine,
     )
     emit(result, outputs)

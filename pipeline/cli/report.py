@@ -16,6 +16,7 @@ from pipeline.cli.options import (
     LakePath,
     Outputs,
     by_option,
+    engine_options,
     format_of,
     output_options,
     policy_option,
@@ -24,7 +25,7 @@ from pipeline.cli.output import emit, say
 from pipeline.cli.progress import progress
 from pipeline.errors import InputError
 from pipeline.lake import Lake
-from pipeline.landing.land import LandReport, land
+from pipeline.landing.land import land
 from pipeline.report import drawing
 from pipeline.report.html import made
 from pipeline.scoring import score
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pipeline.cli.progress import Tell
+    from pipeline.engines import Engine
+    from pipeline.landing.report import LandReport
     from pipeline.store import Address
 
     Place = Path | Address
@@ -77,6 +80,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
     help="Show arguments and outputs of calls too; secrets are masked.",
 )
 @policy_option
+@engine_options
 @output_options
 def command(
     *,
@@ -88,6 +92,7 @@ def command(
     candidate: str | None,
     show_args: bool,
     policy: str | None,
+    engine: Engine | None,
     outputs: Outputs,
 ) -> None:
     """Write a report of a lake or of logs.
@@ -101,10 +106,10 @@ def command(
     home = lake_of(sources)
     if home is None:
         home = lake or place_of(sources)
-        _land(sources, home, format_name)
+        _land(sources, home, format_name, engine)
     elif lake is not None:
         raise click.UsageError(f"{home} is a lake already: leave out --lake")
-    _score(home, policy)
+    _score(home, policy, engine)
     with progress("report"):
         found = made(
             home,
@@ -118,8 +123,8 @@ def command(
     others = [file for file in outputs.files if file not in pages]
     means, spread = found.means, found.spread
     if by:
-        means = aggregate(home, by=by, policy=policy)
-        spread = percentiles(home, by=by, policy=policy)
+        means = aggregate(home, by=by, policy=policy, engine=engine)
+        spread = percentiles(home, by=by, policy=policy, engine=engine)
     _tables(means, spread, outputs.format, others)
     for file in pages if outputs.files else [PAGE]:
         write(file, found.page.encode())
@@ -151,9 +156,10 @@ def place_of(sources: Sequence[str]) -> Path:
     return HOME / f"{name}-{xxh3_64_hexdigest(chr(0).join(paths).encode())[:8]}"
 
 
-def _land(sources: Sequence[str], lake: Place, format_name: str) -> None:
+def _land(sources: Sequence[str], lake: Place, format_name: str, engine: Engine | None) -> None:
     with progress("landing") as tell:
-        told = land(sources, lake, format=format_name, progress=tell and _runs(tell))
+        runs = tell and _runs(tell)
+        told = land(sources, lake, format=format_name, engine=engine, progress=runs)
     news = f"{told.runs:,} runs, {told.calls:,} calls, {told.errors:,} errors"
     say(f"landed in {lake}: {news if told.runs else 'nothing new'}")
     for reason, count in told.rejects.most_common():
@@ -162,9 +168,9 @@ def _land(sources: Sequence[str], lake: Place, format_name: str) -> None:
         say(f"left out: {sentence}")
 
 
-def _score(lake: Place, policy: str | None) -> None:
+def _score(lake: Place, policy: str | None, engine: Engine | None) -> None:
     with progress("scoring") as tell:
-        score(lake, policy=policy, progress=tell and _batches(tell))
+        score(lake, policy=policy, engine=engine, progress=tell and _batches(tell))
     with opened(lake, policy) as session:
         held = session.con.sql("SELECT count(*), sum(n_calls), sum(n_errors) FROM scores")
         runs, calls, errors = (int(number or 0) for number in held.fetchall()[0])

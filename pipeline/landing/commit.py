@@ -36,6 +36,11 @@ class Outcome(NamedTuple):
     already: bool = False
 
 
+def landed_before(name: str) -> Outcome:
+    """Return what becomes of a batch that is known: nothing."""
+    return Outcome(name, 0, 0, 0, 0, {}, 0, 0, [], 0, already=True)
+
+
 def commit(known: Known, staged: Staged, options: Options) -> Outcome:
     """Commit what of `staged` is new, and say what it was."""
     now = datetime.now(UTC)

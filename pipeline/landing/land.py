@@ -5,91 +5,32 @@ from __future__ import annotations
 import os
 from collections import Counter, deque
 from concurrent.futures import Future, ProcessPoolExecutor
-from dataclasses import dataclass, field
 from itertools import chain, islice
 from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
+from pipeline.engines.local import Local
 from pipeline.errors import InputError, UnrecognisedError
 from pipeline.lake import Lake
-from pipeline.landing import formats
-from pipeline.landing.annotated import annotate
-from pipeline.landing.chunks import Recognised, cut
-from pipeline.landing.commit import Outcome, commit
-from pipeline.landing.configs import write_configs
-from pipeline.landing.guess import unrecognised
+from pipeline.landing.beside import land_beside
+from pipeline.landing.chunks import cut
+from pipeline.landing.commit import Outcome, commit, landed_before
 from pipeline.landing.known import Known
 from pipeline.landing.masking import droppable
 from pipeline.landing.options import Options
-from pipeline.landing.reader import Source, expand
+from pipeline.landing.over import Over
+from pipeline.landing.reader import expand
+from pipeline.landing.recognise import recognise_all, rooms_of, sentence_of
+from pipeline.landing.report import LandReport
 from pipeline.landing.stage import Staged, stage
 from pipeline.landing.transport import Copies, unpacked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from pipeline.landing.annotated import Annotated
+    from pipeline.engines import Engine
     from pipeline.landing.chunks import Chunk
-
-
-@dataclass
-class LandReport:
-    """What a landing did."""
-
-    recognised: list[Recognised] = field(default_factory=list)
-    unrecognised: list[str] = field(default_factory=list)
-    batches: int = 0
-    already: int = 0
-    runs: int = 0
-    steps: int = 0
-    calls: int = 0
-    errors: int = 0
-    tasks: int = 0
-    annotations: int = 0
-    duplicates: int = 0
-    replaced: int = 0
-    rejects: Counter[str] = field(default_factory=Counter)
-    unresolved: list[str] = field(default_factory=list)
-    configs: list[str] = field(default_factory=list)
-    """What became of configurations, a sentence for each."""
-
-    def add(self, outcome: Outcome) -> None:
-        """Count one batch in."""
-        if outcome.already:
-            self.already += 1
-        else:
-            self.batches += 1
-        self.runs += outcome.runs
-        self.steps += outcome.steps
-        self.calls += outcome.calls
-        self.errors += outcome.errors
-        self.tasks += outcome.tasks
-        self.duplicates += outcome.duplicates
-        self.replaced += outcome.replaced
-        self.rejects.update(outcome.rejects)
-        self.unresolved.extend(outcome.unresolved)
-
-    def add_annotated(self, found: Annotated) -> None:
-        """Count one landing of annotations in."""
-        if found.already:
-            self.already += 1
-        else:
-            self.batches += 1
-        self.annotations += found.annotations
-        self.duplicates += found.duplicates
-        self.rejects.update(found.rejects)
-
-
-def recognise(source: Source, wanted: str) -> Recognised | None:
-    """Say which format a file is of, by content; `wanted` names one, or is "auto"."""
-    if wanted != "auto":
-        return Recognised(source, formats.get(wanted).name, "named by --from")
-    for form in formats.every():
-        reason = form.sniff(source.head)
-        if reason is not None:
-            return Recognised(source, form.name, reason)
-    return None
 
 
 def land(  # noqa: PLR0913 - the command's options, one each
@@ -104,6 +45,9 @@ def land(  # noqa: PLR0913 - the command's options, one each
     drop: Sequence[str] = (),
     workers: int | None = None,
     dry_run: bool = False,
+    engine: Engine | None = None,
+    resume: bool = False,
+    regroup: str | None = None,
     progress: Callable[[LandReport], None] | None = None,
 ) -> LandReport:
     """Land logs into a lake, which is made where there is none.
@@ -122,6 +66,11 @@ def land(  # noqa: PLR0913 - the command's options, one each
         drop: what is stored as null: "outputs" (of tools), "contents" (what was said in steps).
         workers: processes that decode; default: one per core.
         dry_run: decode and count, write nothing.
+        engine: where files are decoded (`pipeline.engines.chosen`); default: this machine. The
+            batches are the same, and this process, the driver, alone publishes them.
+        resume: with an engine, take up what an earlier driver of the same landing left.
+        regroup: where the runs of logs are scattered over files: the key that says which run a
+            row is of (`pipeline.engines.regroup.Scattered`). Rows are brought together first.
         progress: called after every batch.
 
     Raises:
@@ -147,53 +96,29 @@ def land(  # noqa: PLR0913 - the command's options, one each
         raise InputError(f"--workers is {workers}; at least 1 is needed")
     report = LandReport()
     named = [str(source) for source in sources]
-    with Copies() as copies:
-        refused = _recognise_all(unpacked(expand(named), copies), named, format, report)
-        if not report.recognised:
-            raise UnrecognisedError(_nothing(report.unrecognised))
-        target = None if dry_run else Lake.create(lake)
-        logs, said = _rooms(report.recognised)
-        chunks = cut(logs, options.text())
-        for outcome in _outcomes(chunks, target, options, workers or os.cpu_count() or 1):
-            report.add(outcome)
-            if progress is not None:
-                progress(report)
-        if target is not None:
-            report.configs = write_configs(target, report.recognised)
-        for annotated in annotate(said, target, options):
-            report.add_annotated(annotated)
+
+    def tell(outcome: Outcome) -> None:
+        report.add(outcome)
+        if progress is not None:
+            progress(report)
+
+    if engine is not None or regroup is not None:
+        if dry_run:
+            raise InputError("--dry-run decodes here: leave out --engine spark and --regroup")
+        over = Over(engine or Local(workers or os.cpu_count() or 1), options, resume, regroup)
+        refused = over.land(named, Lake.create(lake), format, report, tell)
+    else:
+        with Copies() as copies:
+            refused = recognise_all(unpacked(expand(named), copies), named, format, report)
+            target = None if dry_run else Lake.create(lake)
+            logs, said = rooms_of(report.recognised)
+            chunks = cut(logs, options.text())
+            for outcome in _outcomes(chunks, target, options, workers or os.cpu_count() or 1):
+                tell(outcome)
+            land_beside(said, target, options, report)
     if refused:
-        raise UnrecognisedError(_nothing(refused))
+        raise UnrecognisedError(sentence_of(refused))
     return report
-
-
-def _recognise_all(
-    sources: Iterable[Source], named: list[str], wanted: str, report: LandReport
-) -> list[str]:
-    """Enter every file into the report, and return why those named outright are refused."""
-    refused: list[str] = []
-    for source in sources:
-        found = recognise(source, wanted)
-        if found is not None:
-            report.recognised.append(found)
-            continue
-        report.unrecognised.append(unrecognised(source))
-        if source.shown in named:
-            refused.append(report.unrecognised[-1])
-    return refused
-
-
-def _rooms(found: list[Recognised]) -> tuple[list[Recognised], list[Recognised]]:
-    """Part files of runs and tasks from those of annotations, which have a room of their own."""
-    rooms: dict[str, list[Recognised]] = {"runs": [], "annotations": []}
-    for file in found:
-        rooms[formats.get(file.format).lands].append(file)
-    return rooms["runs"], rooms["annotations"]
-
-
-def _nothing(reasons: list[str]) -> str:
-    more = f" (and {len(reasons) - 1} more files like it)" if len(reasons) > 1 else ""
-    return reasons[0] + more
 
 
 def _is_known(lake: Lake | None, chunk: Chunk) -> bool:
@@ -208,10 +133,7 @@ def _outcomes(
 ) -> Iterator[Outcome]:
     def todo() -> Iterator[Chunk | Outcome]:
         for chunk in chunks:
-            if _is_known(lake, chunk):
-                yield Outcome(chunk.name, 0, 0, 0, 0, {}, 0, 0, [], 0, already=True)
-            else:
-                yield chunk
+            yield landed_before(chunk.name) if _is_known(lake, chunk) else chunk
 
     known = None if lake is None else Known(lake)
     for item in _staged(todo(), options, workers):

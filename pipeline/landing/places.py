@@ -74,6 +74,11 @@ class Places(Sequence[Place]):
             self._occurrence.get(at, 0), self._parts.get(at, ()),
         )  # fmt: skip
 
+    @property
+    def n_bytes(self) -> int:
+        """How many bytes the records have together."""
+        return sum(self._size)
+
     def lines(self, begin: int, end: int) -> list[int]:
         """Return the lines that records begin on."""
         return self._line[begin:end].tolist()

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pipeline.current import current, policy_of, score_name, tasks_of
+from pipeline.current import current, policy_of
+from pipeline.engines.local import Local
+from pipeline.engines.shelf import address, shelved
+from pipeline.engines.units import plan
 from pipeline.lake import Lake
-from pipeline.landing.commit import latest_tasks
 from pipeline.metrics.registry import METRICS_VERSION
 from pipeline.scoring.batch import score_batch
+from pipeline.scoring.task import SECONDS_PER_STEP, ScoreBatch, check
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
+    from pipeline.engines import Engine
+    from pipeline.engines.shelf import Shelf
+    from pipeline.lake import Folder
     from pipeline.policy import Policy
 
 __all__ = ["ScoreReport", "score", "score_batch"]
@@ -33,15 +39,28 @@ def score(
     *,
     policy: str | None = None,
     everything: bool = False,
+    resume: bool = False,
+    engine: Engine | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> ScoreReport:
     """Score the batches that have no current scores under the policy.
 
+    Tasks score whole batches and leave the scores on a shelf (`pipeline.engines.shelf`); only this
+    process, the driver, makes them visible, each whole or not at all. So a task may run twice, and a
+    driver may die: nothing is double, nothing half.
+
     Args:
-        lake: a lake or its folder.
+        lake: a lake, its folder, or its URL in an object store.
         policy: a policy file or `preset:NAME`; default: the lake's own.
         everything: score the others again too, and replace what they had.
+        resume: take up what an earlier driver of the same job left: with `everything`, what it
+            had published stays, and what its tasks had finished is published.
+        engine: where the work runs (`pipeline.engines.chosen`); default: this process.
         progress: called with batches done and to do after every batch.
+
+    Raises:
+        LakeError: scores are not one row per run; they are not published.
+        EngineError: the engine lost the work.
 
     >>> from pipeline.sample import example
     >>> found = score(example())  # which is scored
@@ -49,25 +68,38 @@ def score(
     (0, 1)
     """
     lake = lake if isinstance(lake, Lake) else Lake.open(lake)
+    engine = engine or Local()
     rules = policy_of(lake, policy)
-    state = current(lake, rules)
-    todo = [b for b in lake.batches() if b.rows("runs")] if everything else state.unscored
-    latest = latest_tasks(lake)
-    runs = 0
-    for done, batch in enumerate(todo, 1):
-        tasks = tasks_of(batch, latest)
-        name = score_name(batch, rules, tasks)
-        scored = score_batch(lake, batch, tasks, rules)
-        table = scored.scores
-        with lake.workspace() as work:
-            manifest = {
-                "name": name, "batch": batch.name, "policy": rules.hash,
-                "metrics": METRICS_VERSION, "rekeyed": scored.rekeyed,
-            }  # fmt: skip
-            tables = {"scores": table, "call_scores": scored.calls}
-            lake.commit(work, f"scores/p-{rules.hash}/{name}", tables, manifest, replace=everything)
-        runs += table.height
-        if progress is not None:
-            progress(done, len(todo))
-    already = sum(1 for b in lake.batches() if b.rows("runs")) - len(todo)
-    return ScoreReport(len(todo), already, runs, rules)
+    asked = f"score {rules.hash} {METRICS_VERSION} {everything}"
+    wanted = [b for b in lake.batches() if b.rows("runs")]
+    todo = wanted if everything else current(lake, rules).unscored
+    if not todo:  # such a lake may be read-only
+        return ScoreReport(0, len(wanted), 0, rules)
+    with shelved(lake, asked, engine, resume=resume) as shelf:
+        todo = [batch for batch in todo if batch.name not in shelf.published()]
+        units = plan(todo, _seconds, engine.unit_seconds)
+        work = ScoreBatch(address(lake), rules, shelf)
+        runs = 0
+        names = [[batch.name for batch in unit] for unit in units]
+        left = {batch.name for batch in todo}
+        for row in engine.map_units(work, names):
+            if row["batch"] not in left:  # a task that ran twice
+                continue
+            check(row)
+            _publish(lake, shelf, row, replace=everything)
+            left.discard(row["batch"])
+            runs += row["rows"]["scores"]
+            if progress is not None:
+                progress(len(todo) - len(left), len(todo))
+    return ScoreReport(len(todo), len(wanted) - len(todo), runs, rules)
+
+
+def _seconds(batch: Folder) -> float:
+    return batch.rows("steps") * SECONDS_PER_STEP
+
+
+def _publish(lake: Lake, shelf: Shelf, row: dict[str, Any], *, replace: bool) -> None:
+    """Make scores visible; remember it by their batch."""
+    relative = f"scores/p-{row['policy']}/{row['name']}"
+    shelf.publish(lake, row["name"], relative, replace=replace)
+    shelf.strike(row["batch"])

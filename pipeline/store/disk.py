@@ -50,7 +50,7 @@ class DiskStorage:
     def write(self, name: str, data: bytes) -> None:
         """Replace a small file as a whole."""
         (self.address / name).parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=self.address / ".tmp", delete=False) as file:
+        with tempfile.NamedTemporaryFile(dir=self.work(), delete=False) as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -87,11 +87,18 @@ class DiskStorage:
 
         return LocalFileSystem(), [str(file.resolve()) for file in self.files(folders, table)]
 
+    def work(self) -> Path:
+        """Return `.tmp`, which a copy of the lake may lack."""
+        folder = self.address / ".tmp"
+        with _told(folder):
+            folder.mkdir(exist_ok=True)
+        return folder
+
     @contextmanager
     def workspace(self) -> Iterator[Path]:
         """Give a folder under .tmp, removed afterwards whatever happens."""
         with _told(self.address):
-            folder = Path(tempfile.mkdtemp(dir=self.address / ".tmp"))
+            folder = Path(tempfile.mkdtemp(dir=self.work()))
         try:
             yield folder
         finally:
@@ -99,20 +106,24 @@ class DiskStorage:
 
     def commit(self, work: Path, draft: Draft, *, replace: bool = False) -> None:
         """Write tables and manifest under `work`, then make them visible by one rename."""
-        target = self.address / draft.relative
-        folder = work / target.name
+        folder = work / Path(draft.relative).name
+        with _told(self.address / draft.relative):
+            write_folder(folder, draft)
+        self.adopt(work, folder, draft.relative, replace=replace)
+
+    def adopt(self, work: Path, folder: Path, relative: str, *, replace: bool = False) -> None:
+        """Make a folder that was written whole visible by one rename; from another disk, a copy."""
+        target = self.address / relative
         with _told(target):
-            folder.mkdir()
-            for name, table in draft.tables.items():
-                write_table(table, folder / f"{name}.parquet")
-            _write_bytes(folder / "manifest.json", msgspec.json.encode(draft.told()))
+            if not _same_disk(folder, self.address):
+                folder = _copied(folder, work)
             target.parent.mkdir(parents=True, exist_ok=True)
             if replace and target.exists():
                 target.rename(work / f"{target.name}.old")
             try:
                 folder.rename(target)
             except OSError:
-                if not self.has(draft.relative):
+                if not self.has(relative):
                     raise
             _sync_folder(target.parent)
 
@@ -133,9 +144,30 @@ class DiskStorage:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        with _told(self.address), (self.address / ".tmp" / "lock").open("a") as file:
+        with _told(self.address), (self.work() / "lock").open("a") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
+
+
+def write_folder(folder: Path, draft: Draft) -> None:
+    """Write a draft's tables into a new folder, its manifest last, and see them to the disk."""
+    folder.mkdir()
+    for name, table in draft.tables.items():
+        write_table(table, folder / f"{name}.parquet")
+    _write_bytes(folder / "manifest.json", msgspec.json.encode(draft.told()))
+
+
+def _same_disk(one: Path, other: Path) -> bool:
+    return one.stat().st_dev == other.stat().st_dev
+
+
+def _copied(folder: Path, work: Path) -> Path:
+    """Copy a folder's files into `work`, and see them to the disk."""
+    copy = work / folder.name
+    copy.mkdir()
+    for file in folder.iterdir():
+        _write_bytes(copy / file.name, file.read_bytes())
+    return copy
 
 
 def _write_bytes(path: Path, data: bytes) -> None:

@@ -26,7 +26,7 @@ from pipeline.store.reading import ObjectReader
 from pipeline.store.transfer import hash_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from pipeline.store.protocol import Decision, Draft, Outcome
 
@@ -61,13 +61,28 @@ class ObjectStorage(ObjectReader):
         """Write data objects, then the manifest where there is none, or in place of the one."""
         if not replace and self.has(draft.relative):
             return
-        manifest = self._uploaded(work, draft, {})
+        self._show(draft.relative, self._uploaded(work, draft, {}), replace=replace)
+
+    def adopt(self, work: Path, folder: Path, relative: str, *, replace: bool = False) -> None:  # noqa: ARG002 - nothing is written on the way
+        """Upload a folder's tables as they are, and show its manifest, as `commit` does."""
+        if not replace and self.has(relative):
+            return
+        manifest = msgspec.json.decode((folder / "manifest.json").read_bytes(), type=dict)
+
+        def upload(table: str) -> dict[str, Any]:
+            return self._upload(f"{relative}/{table}", folder / f"{table}.parquet", {})
+
+        files = _side_by_side(upload, manifest["rows"])
+        self._show(relative, msgspec.json.encode({**manifest, "files": files}), replace=replace)
+
+    def _show(self, relative: str, manifest: bytes, *, replace: bool) -> None:
+        """Write a manifest whose data objects are there."""
         if replace:
-            self.client.put(manifest_name(draft.relative), manifest)
+            self.client.put(manifest_name(relative), manifest)
         else:
-            self.client.ensure(manifest_name(draft.relative), manifest)
-        self._manifests.pop(draft.relative, None)
-        self._listings.pop(draft.relative.rsplit("/", 1)[0], None)
+            self.client.ensure(manifest_name(relative), manifest)
+        self._manifests.pop(relative, None)
+        self._listings.pop(relative.rsplit("/", 1)[0], None)
 
     def publish(self, decide: Callable[[], Decision[Outcome]]) -> Outcome:
         """Decide on the latest commit, upload, and commit if it still is the latest; else again.
@@ -119,16 +134,27 @@ class ObjectStorage(ObjectReader):
         def upload(table: str) -> dict[str, Any]:
             path = work / f"{secrets.token_hex(8)}.parquet"
             write_table(draft.tables[table], path)
-            told = hash_of(path)
-            place = (f"{draft.relative}/{table}", told)
-            if place not in known:
-                name = f"{table}.{secrets.token_hex(6)}.parquet"
-                self.client.put(f"{draft.relative}/{name}", path)
-                size = path.stat().st_size
-                known[place] = {"name": name, "bytes": size, "hash": told}
+            told = self._upload(f"{draft.relative}/{table}", path, known)
             path.unlink()
-            return known[place]
+            return told
 
-        with ThreadPoolExecutor(len(draft.tables) or 1) as pool:
-            files = dict(zip(draft.tables, pool.map(upload, draft.tables), strict=True))
-        return msgspec.json.encode(draft.told(files=files))
+        return msgspec.json.encode(draft.told(files=_side_by_side(upload, draft.tables)))
+
+    def _upload(
+        self, table: str, path: Path, known: dict[tuple[str, str], dict[str, Any]]
+    ) -> dict[str, Any]:
+        """Upload a table's file under a name of its own, unless it is known to be there."""
+        place = (table, hash_of(path))
+        if place not in known:
+            folder, name = table.rsplit("/", 1)
+            name = f"{name}.{secrets.token_hex(6)}.parquet"
+            self.client.put(f"{folder}/{name}", path)
+            known[place] = {"name": name, "bytes": path.stat().st_size, "hash": place[1]}
+        return known[place]
+
+
+def _side_by_side(
+    upload: Callable[[str], dict[str, Any]], tables: Collection[str]
+) -> dict[str, dict[str, Any]]:
+    with ThreadPoolExecutor(len(tables) or 1) as pool:
+        return dict(zip(tables, pool.map(upload, tables), strict=True))

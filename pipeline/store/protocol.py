@@ -83,6 +83,12 @@ class Storage(Protocol):
         One of that name that is there stays, unless it is to be replaced.
         """
 
+    def adopt(self, work: Path, folder: Path, relative: str, *, replace: bool = False) -> None:
+        """Commit a folder that was written whole on a disk (`disk.write_folder`), as `commit` does.
+
+        The folder may be gone afterwards.
+        """
+
     def publish(self, decide: Callable[[], Decision[Outcome]]) -> Outcome:
         """Commit what is decided on the lake as it is at that very moment: all of it or nothing.
 

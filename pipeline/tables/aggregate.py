@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
+    from pipeline.engines import Engine
     from pipeline.lake import Lake
     from pipeline.metrics.metric import Metric
     from pipeline.tables.groups import Group
@@ -39,6 +40,7 @@ def aggregate(
     metrics: Sequence[str] | None = None,
     where: str | None = None,
     policy: str | None = None,
+    engine: Engine | None = None,
 ) -> Result:
     """Aggregate the scores of a lake: one row per group and metric.
 
@@ -53,6 +55,8 @@ def aggregate(
         metrics: names, or "all"; None is the headline set.
         where: a SQL condition over the score columns.
         policy: the policy's file or preset; None is the lake's own.
+        engine: where the scores are summed (`pipeline.engines.chosen`): the same rows, without
+            bringing runs here. None is this process.
 
     Raises:
         UnknownNameError: no such group column or metric.
@@ -73,6 +77,11 @@ def aggregate(
     │ v2            ┆ error_rate ┆ 16       ┆ 0      ┆ 0.028125 │
     └───────────────┴────────────┴──────────┴────────┴──────────┘
     """
+    if engine is not None:
+        from pipeline.engines.tables import aggregated  # noqa: PLC0415 - only with an engine
+
+        rows, said = aggregated(engine, lake, by, metrics, where, policy)
+        return Result("aggregate", rows, [*said, *(mean_over_groups(rows) if by else [])])
     with opened(lake, policy, where) as session:
         chosen = session.metrics(metrics)
         rows = aggregate_scores(session.con, chosen, by)
@@ -95,7 +104,7 @@ def aggregate_scores(
 def aggregate_sums(
     con: DuckDBPyConnection, metrics: Sequence[Metric], groups: Sequence[Group]
 ) -> pl.DataFrame:
-    """Aggregate what `fixed_point.create_sums` made."""
+    """Aggregate what `fixed_point.create_sums` made, or what adds up to the same."""
     con.register("measures", rules(metrics).to_arrow())
     rows = with_intervals(con.sql(queries.read("tables/aggregate")).pl())
     grouped = named(con, rows, "ranges", groups)

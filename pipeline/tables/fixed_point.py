@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pipeline import queries
-from pipeline.tables.groups import per_group, quoted, same
+from pipeline.tables.groups import aliases, per_group, quoted, same
 from pipeline.tables.nulls import conditions
 
 if TYPE_CHECKING:
@@ -76,6 +76,29 @@ def create_scales(
     if open_ended := amounts(metrics):
         query = per_group(groups, _each(open_ended, "scale", scale))
         con.execute(f"CREATE OR REPLACE TEMP TABLE scales AS {query}")
+
+
+def extremes(metrics: Sequence[Metric], groups: Sequence[Group]) -> str:
+    """Return the query of two rows per group, from which follow the same scales as from `grouped`.
+
+    Those of several parts of the runs, one below the other, say the same as all runs.
+    """
+
+    def ends(metric: Metric) -> str:
+        name = quoted(metric.name)
+        return f"unnest([min({name})::DOUBLE, max({name})::DOUBLE]) AS {name}"
+
+    by = aliases(groups)
+    columns = ", ".join([*([by] if by else []), *map(ends, amounts(metrics))])
+    of_group = f"GROUP BY {by}" if by else ""
+    return f"SELECT {columns} FROM grouped {of_group}"  # noqa: S608 - quoted names
+
+
+def merged(metrics: Sequence[Metric], groups: Sequence[Group], parts: str) -> str:
+    """Return the query of the rows of `by_task` from a table that has several of one task."""
+    keys = "".join(f"{quoted(group.alias)}, " for group in groups)
+    added = _each(metrics, "task_sums", lambda m: f"merged({quoted(f'task_sums_{m.name}')})")
+    return f"SELECT {keys}suite, task_id, {added} FROM {parts} GROUP BY ALL"  # noqa: S608 - same
 
 
 def amounts(metrics: Sequence[Metric]) -> list[Metric]:

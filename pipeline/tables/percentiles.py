@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
+    from pipeline.engines import Engine
     from pipeline.lake import Lake
     from pipeline.metrics.metric import Metric
     from pipeline.tables.groups import Group
@@ -41,6 +42,7 @@ def percentiles(
     where: str | None = None,
     quantiles: Sequence[float] = QUANTILES,
     policy: str | None = None,
+    engine: Engine | None = None,
 ) -> Result:
     """Return percentiles of the scores of a lake: one row per group and metric.
 
@@ -54,6 +56,8 @@ def percentiles(
         where: a SQL condition over the score columns.
         quantiles: from 0 to 1; 0.5 is the column `p50`, 0.999 is `p99_9`.
         policy: the policy's file or preset; None is the lake's own.
+        engine: where the values are sorted if there are too many for this machine
+            (`pipeline.engines.chosen`); None is always this process.
 
     Raises:
         UnknownNameError: no such group column or metric.
@@ -72,6 +76,13 @@ def percentiles(
     └─────────┴──────────┴─────────┴─────┘
     """
     columns = {column_of(q): q for q in quantiles}
+    if engine is not None:
+        from pipeline.engines.tables import distributed  # noqa: PLC0415 - only with an engine
+
+        found = distributed(engine, lake, by, metrics, where, policy, list(columns.values()))
+        if found is not None:
+            rows, said = found
+            return Result("percentiles", rows, [*said, METHOD, *few_values(rows, columns)])
     with opened(lake, policy, where) as session:
         rows = percentiles_of(session.con, session.metrics(metrics), by, list(columns.values()))
     return Result("percentiles", rows, [*session.notes, METHOD, *few_values(rows, columns)])

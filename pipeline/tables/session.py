@@ -48,15 +48,31 @@ def opened(
     in_use = policy_of(lake, policy)
     con, state = score_session(lake, in_use, where)
     try:
-        notes = [f"policy: {in_use.title}", *unscored(state)]
-        yield Session(con, in_use, notes, state.opinions.metrics)
+        with naming_filter(where):
+            yield Session(con, in_use, told_of(in_use, state), state.opinions.metrics)
+    finally:
+        con.close()
+
+
+@contextmanager
+def naming_filter(where: str | None) -> Iterator[None]:
+    """Turn DuckDB's failure on a filter into a sentence.
+
+    Raises:
+        QueryError: it fails on `where` while it reads.
+    """
+    try:
+        yield
     except (duckdb.DataError, duckdb.ProgrammingError) as error:
         # Without a filter no text of the user's is in the query: the fault is ours.
         if where is None:
             raise
         raise QueryError(f"--where {where!r}: {str(error).splitlines()[0]}") from error
-    finally:
-        con.close()
+
+
+def told_of(policy: Policy, state: Current) -> list[str]:
+    """Return what every table says first: its policy, and what it leaves out."""
+    return [f"policy: {policy.title}", *unscored(state)]
 
 
 def unscored(state: Current) -> list[str]:

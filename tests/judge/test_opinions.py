@@ -11,6 +11,7 @@ from lakes import final, scored
 from making import run
 
 import pipeline
+from pipeline.engines.local import Local
 from pipeline.judge.rubric import parse
 from pipeline.opinions import opinions
 from pipeline.opinions.judged import judged_columns
@@ -51,6 +52,20 @@ class TestColumns:
         assert {found[name] for name in found if name.startswith("v2")} == {4.0}
         assert {found[name] for name in found if name.startswith("v1")} == {None}
         assert query(lake, "SELECT count(*) FROM judgments").rows.item() == 9
+
+    @pytest.mark.parametrize("rubric", ["own", "preset"])
+    def test_over_an_engine_as_here(self, lake, tmp_path, rubric):
+        if rubric == "own":  # an amount; the preset's answers are a share
+            land(lake, tmp_path, self.tone(prepared(lake, tmp_path, parse(OWN, "own"))[0], 4))
+        else:
+            land(lake, tmp_path, *map(yes, prepared(lake, tmp_path, where="run_id = 'v1-t2'")))
+        name = opinions(lake).metrics[0].name
+        for asked in ({"by": ["agent_version"]}, {"where": f'"{name}" IS NOT NULL'}):
+            whole = pipeline.aggregate(lake, **asked)
+            found = pipeline.aggregate(lake, engine=Local(1, 0), **asked)
+            assert name in whole.rows["metric"].to_list()
+            assert found.rows.equals(whole.rows)
+            assert found.notes == whole.notes
 
     def test_several_rubrics_side_by_side(self, lake, tmp_path):
         land(lake, tmp_path, self.tone(prepared(lake, tmp_path, parse(OWN, "own"))[0], 5))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pipeline.landing.formats import Format
-    from pipeline.landing.land import LandReport
+    from pipeline.landing.report import LandReport
 
 HOSTILE = st.sampled_from(
     [None, True, -1, 0, 1.5, 2**32, 2**64, -(2**63) - 1, 1e300, "", "x", [], {}, ["x"], [[]], [None],

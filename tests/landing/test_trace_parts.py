@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from pipeline.landing.land import LandReport
+    from pipeline.landing.report import LandReport
 
 USAGE = {"gen_ai__usage__input_tokens": 30, "gen_ai__usage__output_tokens": 3}
 STEPS = (

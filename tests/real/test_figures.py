@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 from making import runs_of, scores_of, steps_of
 
-from pipeline.landing.land import land, recognise
+from pipeline.landing.land import land
 from pipeline.landing.reader import expand
+from pipeline.landing.recognise import recognise
 from pipeline.scoring import score
 
 if TYPE_CHECKING:

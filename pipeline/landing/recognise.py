@@ -1,0 +1,63 @@
+"""Which format each file is of, by content, and in which room of the lake it goes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipeline.errors import UnrecognisedError
+from pipeline.landing import formats
+from pipeline.landing.chunks import Recognised
+from pipeline.landing.guess import unrecognised
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pipeline.landing.reader import Source
+    from pipeline.landing.report import LandReport
+
+
+def recognise(source: Source, wanted: str) -> Recognised | None:
+    """Say which format a file is of, by content; `wanted` names one, or is "auto"."""
+    if wanted != "auto":
+        return Recognised(source, formats.get(wanted).name, "named by --from")
+    for form in formats.every():
+        reason = form.sniff(source.head)
+        if reason is not None:
+            return Recognised(source, form.name, reason)
+    return None
+
+
+def recognise_all(
+    sources: Iterable[Source], named: list[str], wanted: str, report: LandReport
+) -> list[str]:
+    """Enter every file into the report, and return why those named outright are refused.
+
+    Raises:
+        UnrecognisedError: no file is of a known format.
+    """
+    refused: list[str] = []
+    for source in sources:
+        found = recognise(source, wanted)
+        if found is not None:
+            report.recognised.append(found)
+            continue
+        report.unrecognised.append(unrecognised(source))
+        if source.shown in named:
+            refused.append(report.unrecognised[-1])
+    if not report.recognised:
+        raise UnrecognisedError(sentence_of(report.unrecognised))
+    return refused
+
+
+def rooms_of(found: list[Recognised]) -> tuple[list[Recognised], list[Recognised]]:
+    """Part files of runs and tasks from those of annotations, which have a room of their own."""
+    rooms: dict[str, list[Recognised]] = {"runs": [], "annotations": []}
+    for file in found:
+        rooms[formats.get(file.format).lands].append(file)
+    return rooms["runs"], rooms["annotations"]
+
+
+def sentence_of(reasons: list[str]) -> str:
+    """Return the first reason, and how many more there are."""
+    more = f" (and {len(reasons) - 1} more files like it)" if len(reasons) > 1 else ""
+    return reasons[0] + more

@@ -1,0 +1,60 @@
+"""What a landing did, batch by batch and file by file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pipeline.landing.annotated import Annotated
+    from pipeline.landing.chunks import Recognised
+    from pipeline.landing.commit import Outcome
+
+
+@dataclass
+class LandReport:
+    """What a landing did."""
+
+    recognised: list[Recognised] = field(default_factory=list)
+    unrecognised: list[str] = field(default_factory=list)
+    batches: int = 0
+    already: int = 0
+    runs: int = 0
+    steps: int = 0
+    calls: int = 0
+    errors: int = 0
+    tasks: int = 0
+    annotations: int = 0
+    duplicates: int = 0
+    replaced: int = 0
+    rejects: Counter[str] = field(default_factory=Counter)
+    unresolved: list[str] = field(default_factory=list)
+    configs: list[str] = field(default_factory=list)
+    """What became of configurations, a sentence for each."""
+
+    def add(self, outcome: Outcome) -> None:
+        """Count one batch in."""
+        if outcome.already:
+            self.already += 1
+        else:
+            self.batches += 1
+        self.runs += outcome.runs
+        self.steps += outcome.steps
+        self.calls += outcome.calls
+        self.errors += outcome.errors
+        self.tasks += outcome.tasks
+        self.duplicates += outcome.duplicates
+        self.replaced += outcome.replaced
+        self.rejects.update(outcome.rejects)
+        self.unresolved.extend(outcome.unresolved)
+
+    def add_annotated(self, found: Annotated) -> None:
+        """Count one landing of annotations in."""
+        if found.already:
+            self.already += 1
+        else:
+            self.batches += 1
+        self.annotations += found.annotations
+        self.duplicates += found.duplicates
+        self.rejects.update(found.rejects)
