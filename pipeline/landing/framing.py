@@ -7,6 +7,7 @@ Whatever a bracket opens is passed in one step where it closes in what has been 
 
 from __future__ import annotations
 
+import codecs
 import re
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
@@ -41,6 +42,71 @@ class Element(NamedTuple):
     data: bytes
     line: int
     offset: int
+
+
+_INSIDE = (b"", b"[", b",", b":", codecs.BOM_UTF8[-1:])
+"""What comes, blanks left out, before a bracket that opens inside a document, or the first one."""
+_MARKS = (b"\n{", b"\n[", b"\n}{", b"\n][")
+NEAR = 64
+"""So far back what comes before is looked for."""
+
+
+def _documents(file: BinaryIO) -> Iterator[tuple[bytes, bool]]:
+    """Yield a file in parts, and of each whether it begins a document that follows another.
+
+    Printed one after the other, documents begin on lines of their own: where a line begins with a
+    bracket and nothing before it asks for a value. One that is cut off costs itself alone.
+    """
+    last, begins = b"", False
+    while block := file.read(BLOCK) + file.readline():
+        start = 0
+        for at in _opening(block):
+            before = block[max(start, at - NEAR) : at].rstrip()[-1:]
+            before = last if not before and at <= NEAR else before
+            if before not in _INSIDE:
+                yield block[start:at], begins
+                start, begins = at, True
+        last = block.rstrip()[-1:] or last
+        yield block[start:], begins
+        begins = False
+
+
+def _opening(block: bytes) -> list[int]:
+    """Return where a bracket opens in a line's first column, or behind one that closes there."""
+    first = [len(mark) - 2 for mark in _MARKS if block.startswith(mark[1:])]
+    return first + sorted(found for mark in _MARKS for found in _found(block, mark))
+
+
+def _found(block: bytes, mark: bytes) -> Iterator[int]:
+    at = block.find(mark)
+    while at >= 0:
+        yield at + len(mark) - 1
+        at = block.find(mark, at + 1)
+
+
+def documents_of(file: BinaryIO) -> Iterator[Element]:
+    """Yield the documents of a file that holds several, each printed over many lines."""
+    parts: list[bytes] = []
+    line, offset = 1, 0
+    for part, begins in _documents(file):
+        if begins:
+            whole = b"".join(parts)
+            yield from _placed(whole, line, offset)
+            line, offset, parts = line + whole.count(b"\n"), offset + len(whole), []
+        parts.append(part)
+    yield from _placed(b"".join(parts), line, offset)
+
+
+def _placed(whole: bytes, line: int, offset: int) -> Iterator[Element]:
+    body = (whole.removeprefix(codecs.BOM_UTF8) if offset == 0 else whole).lstrip()
+    if body:
+        lead = len(whole) - len(body)
+        yield Element(body.rstrip(), line + whole.count(b"\n", 0, lead), offset + lead)
+
+
+def holds_several(file: BinaryIO) -> bool:
+    """Tell whether a document is followed by another."""
+    return any(begins for _, begins in _documents(file))
 
 
 class _Window:

@@ -13,14 +13,14 @@ from msgspec import UNSET
 
 from pipeline.landing.literal import branch, decoded, members, raw
 from pipeline.landing.said import Said, messages, together
-from pipeline.landing.spans import Reading
+from pipeline.landing.spans import Event, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from msgspec import Raw, UnsetType
 
-    from pipeline.landing.spans import Event, Role, Span
+    from pipeline.landing.spans import Role, Span
 
 _LLM = ("chat", "text_completion", "generate_content", "completion", "message", "responses")
 _AGENT = ("invoke_agent", "create_agent")
@@ -117,6 +117,19 @@ def undecorated(name: str) -> str:
     """
     match = _DECORATED.fullmatch(name)
     return (match[1] or match[2]) if match else name
+
+
+def tells_messages(event: Event) -> bool:
+    """Tell whether an event says what was said to a model or by it.
+
+    >>> (
+    ...     tells_messages(Event("gen_ai.user.message")),
+    ...     tells_messages(Event("gen_ai.evaluation.result")),
+    ... )
+    (True, False)
+    """
+    message = event.name.startswith("gen_ai.") and event.name.endswith(".message")
+    return message or event.name == "gen_ai.choice" or event.name in _DETAILS
 
 
 def _with_event_details(span: Span) -> Mapping[str, Any]:

@@ -6,18 +6,20 @@ observation answers the last action that waits.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from pipeline.landing.chat import prompt_hash
+from pipeline.landing.decode import decoding
 from pipeline.landing.messages import Usage
-from pipeline.landing.openhands import Accumulated, Answer, Metrics, outcome
+from pipeline.landing.openhands import Accumulated, Answer, Event, Metrics, outcome
 from pipeline.landing.transcript import Transcript, charge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pipeline.landing.model import Step
-    from pipeline.landing.openhands import Event
+    from pipeline.landing.model import Step, When
 
 # What the program notes for itself: neither said nor called nor returned.
 _BOOKKEEPING = {
@@ -41,6 +43,7 @@ class Events:
         self.prompt_hash: str | None = None
         self.farewell: str | None = None
         self.finished = False
+        self.failure: Any = None
         self._responses: dict[str, Step] = {}
         self._actions: dict[int, Step] = {}
         self._latest = Metrics()
@@ -137,10 +140,22 @@ class Events:
         return steps
 
 
-def collect(history: Sequence[Event | list[Event]]) -> Events:
-    """Return the steps of a history; in the oldest logs its items are pairs of events."""
+_item = msgspec.json.Decoder(Event | list[Event]).decode
+
+
+def collect(history: Sequence[msgspec.Raw]) -> tuple[Events, list[When]]:
+    """Return the steps of a history and the times of its events.
+
+    In the oldest logs its items are pairs of events.
+
+    Raises:
+        RejectError: an event is not of the format's types.
+    """
     events = Events()
-    for item in history:
+    times: list[When] = []
+    for data in history:
+        item = decoding(_item, bytes(data))
         for event in item if isinstance(item, list) else [item]:
             events.add(event)
-    return events
+            times.append(event.timestamp)
+    return events, times

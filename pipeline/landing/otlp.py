@@ -1,11 +1,13 @@
 """OTLP's JSON for traces: attributes, events and spans, in the spellings producers really use.
 
-Ids are hex or base64, 64-bit integers are numbers or text, enums are numbers or names.
+Ids are hex or base64, 64-bit integers are numbers or text, enums are numbers or names, members are
+in camel case or, as protobuf names them, in snake case.
 """
 
 from __future__ import annotations
 
 import binascii
+import re
 from base64 import b64decode
 from typing import Any
 
@@ -17,6 +19,18 @@ from pipeline.landing.spans import Event, Span
 _HEX_BYTES = {32: 16, 16: 8}
 _BASE64_BYTES = {24: 16, 12: 8}
 _TWO_64 = 1 << 64
+_SNAKE = (
+    "trace_id", "span_id", "parent_span_id", "start_time_unix_nano", "end_time_unix_nano",
+    "event_name", "string_value", "int_value", "double_value", "bool_value", "array_value",
+    "kvlist_value", "bytes_value",
+)  # fmt: skip
+# No text within a string is like it: its quotes are escaped. And OTLP's JSON has no other keys
+# than its own: those of attributes are values.
+_SNAKE_KEY = re.compile(rb'"(%b)"(?=\s*:)' % "|".join(_SNAKE).encode())
+_CAMEL = {
+    name.encode(): b'"%b"' % re.sub("_(.)", lambda found: found[1].upper(), name).encode()
+    for name in _SNAKE
+}
 _FAILED = {2, "2", "STATUS_CODE_ERROR", "ERROR", "Error"}
 
 
@@ -78,7 +92,7 @@ class Status(msgspec.Struct):
 
 
 class Entry(msgspec.Struct):
-    """One span; or, without a span id, the resource of the spans that follow it."""
+    """One span, or a log record of one; or, of no trace, the resource of those that follow it."""
 
     traceId: str | None = None  # noqa: N815
     spanId: str | None = None  # noqa: N815
@@ -89,6 +103,28 @@ class Entry(msgspec.Struct):
     attributes: list[KeyValue] | None = None
     events: list[SpanEvent] | None = None
     status: Status | None = None
+    body: Value | None = None
+    eventName: str | None = None  # noqa: N815
+    timeUnixNano: int | float | str | None = None  # noqa: N815
+
+    @property
+    def is_log(self) -> bool:
+        """Tell whether it is a log record: these have no name and no start."""
+        if self.name or self.startTimeUnixNano is not None:
+            return False
+        return bool(self.timeUnixNano or self.body or self.eventName)
+
+    def event(self) -> Event:
+        """Return what a log record tells of its span: its attributes, and the members of its body.
+
+        The conventions' messages are told so: as events of a logger, since those of spans go.
+        """
+        attributes = plain(self.attributes)
+        body = self.body.plain() if self.body else None
+        told = body if isinstance(body, dict) else {}
+        return Event(
+            str(self.eventName or attributes.get("event.name") or ""), {**told, **attributes}
+        )
 
     def span(self) -> Span:
         """Return the span, without its reading.
@@ -110,6 +146,17 @@ class Entry(msgspec.Struct):
             attributes=attributes,
             events=[Event(event.name, plain(event.attributes)) for event in self.events or ()],
         )
+
+
+def camel(data: bytes) -> bytes:
+    """Return OTLP's JSON with its members' names as its own mapping spells them.
+
+    >>> camel(b'{"trace_id": "", "name": "trace_id"}')
+    b'{"traceId": "", "name": "trace_id"}'
+    """
+    if b'_id"' not in data and b'_value"' not in data:
+        return data
+    return _SNAKE_KEY.sub(lambda found: _CAMEL[found[1]], data)
 
 
 def plain(pairs: list[KeyValue] | None) -> dict[str, Any]:

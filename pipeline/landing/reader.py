@@ -11,6 +11,8 @@ import codecs
 import glob
 from dataclasses import dataclass
 from functools import cached_property
+from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
@@ -20,11 +22,12 @@ import polars as pl
 
 from pipeline.errors import SourceNotFoundError
 from pipeline.landing.decode import values_of
-from pipeline.landing.framing import elements_of
+from pipeline.landing.framing import documents_of, elements_of, holds_several
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from pipeline.landing.framing import Element
     from pipeline.landing.model import Damage
 
 HEAD_BYTES = 1 << 18
@@ -68,7 +71,7 @@ class Head(NamedTuple):
     """What the first bytes of a file show: enough to tell its format by content."""
 
     framing: str
-    """lines, array, object, parquet, other (no JSON) or empty."""
+    """lines, array, object, documents (several of these two), parquet, other (no JSON) or empty."""
     first: Any
     """The first record, decoded as far as the head goes (the first element of an array).
 
@@ -107,7 +110,11 @@ class Source:
             text = file.read(HEAD_BYTES)
         if text.startswith(PARQUET):
             return Head("parquet", _columns(self.path), None, text, self.path.name)
-        return look(text, self.path.name, whole=len(text) < HEAD_BYTES)
+        head = look(text, self.path.name, whole=len(text) < HEAD_BYTES)
+        if head.framing not in {"object", "array"}:
+            return head
+        with self.open() as file:
+            return _of_several(head) if holds_several(file) else head
 
     def lines(self, *, glued: bool = False) -> Iterator[Piece]:
         """Yield one piece per value; a line of several, unless they may stay `glued`, is split."""
@@ -142,12 +149,46 @@ class Source:
             begin = len(whole) - len(body)
             yield Piece(data, 1 + whole.count(b"\n", 0, begin), begin)
 
+    def documents(self) -> Iterator[Piece]:
+        """Yield one piece per document of several, or per element of one that is an array."""
+        with self.open() as file:
+            pieces = (piece for found in documents_of(file) for piece in _elements(found))
+            for ordinal, piece in enumerate(pieces):
+                yield piece._replace(ordinal=ordinal)
+
     def records(self, *, glued: bool = False) -> Iterator[Piece]:
         """Yield lines (see there), array elements or the document: whatever the content is."""
         framing = self.head.framing
         if framing == "array":
             return self.elements()
+        if framing == "documents":
+            return self.documents()
         return self.document() if framing == "object" else self.lines(glued=glued)
+
+
+def _elements(document: Element) -> Iterator[Piece]:
+    """Yield what a document holds: itself, its elements, or what two writers glued together."""
+    data, line, offset = document
+    if data[:1] == b"[":
+        for body, down, at in elements_of(BytesIO(data)):
+            yield Piece(body, line + down - 1, offset + at)
+        return
+    for at, value in unglued(data):
+        yield Piece(value, line + data.count(b"\n", 0, at), offset + at)
+
+
+def _of_several(head: Head) -> Head:
+    """Return the head of a file of several documents: its second record may be in the second."""
+    pieces = (piece for found in documents_of(BytesIO(head.text)) for piece in _elements(found))
+    two = _good(piece.data for piece in islice(pieces, 3))
+    return Head("documents", *_two(two), head.text, head.name)
+
+
+def _good(records: Iterable[bytes]) -> list[Any]:
+    """Decode records as far as they go: those that are whole first, what is no JSON left out."""
+    found = [(_partial(record), record) for record in records]
+    good = [(value, _is_whole(record)) for value, record in found if value is not None]
+    return [value for value, _ in sorted(good, key=lambda one: not one[1])]
 
 
 def _late(line: bytes, offset: int, *, first: bool) -> tuple[bytes, int]:
@@ -209,11 +250,18 @@ def _partial(data: bytes) -> Any:
 
 
 def _is_whole(line: bytes) -> bool:
+    """Tell whether a line is one JSON value by its shape, whatever its text is encoded in."""
     try:
-        jiter.from_json(line)
+        jiter.from_json(line.decode(errors="replace").encode())
     except ValueError:
         return False
     return True
+
+
+def _stand_alone(lines: list[bytes]) -> bool:
+    """Tell whether most lines are records by themselves: in a document, commas follow them."""
+    whole = [line[:1] in START and _is_whole(line) for line in lines]
+    return 2 * sum(whole) > len(whole)
 
 
 def look(text: bytes, name: str = "", *, whole: bool = True) -> Head:
@@ -231,16 +279,17 @@ def look(text: bytes, name: str = "", *, whole: bool = True) -> Head:
     several = len(lines) > 1
     first_line = next(value for _, value in unglued(lines[0].strip()))
     value = _partial(body)
-    if body[:1] == b"[" and not (several and _is_whole(first_line)):
+    # The first of many lines may be damaged: then the others tell that each is a record.
+    by_line = several and (_is_whole(first_line) or _stand_alone(lines[1:]))
+    if body[:1] == b"[" and not by_line:
         items = value if isinstance(value, list) else []
         return Head("array", *_two(items), text, name)
-    # A damaged first line of many leaves the whole no prefix of one document.
-    if body[:1] == b"{" and several and value is not None and not _is_whole(first_line):
+    printed = value is not None or lines[0].strip() == b"{"
+    if body[:1] == b"{" and several and printed and not by_line:
         return Head("object", value, None, text, name)
     if body[:1] == b'"' and not several:
         return Head("string", value, None, text, name)
-    records = [_partial(value) for line in lines for _, value in unglued(line.strip())]
-    good = [record for record in records if record is not None]
+    good = _good(value for line in lines for _, value in unglued(line.strip()))
     one_cut_line = not several and not whole
     framing = "lines" if good or one_cut_line else "other"
     return Head(framing, *_two(good), text, name)

@@ -62,7 +62,11 @@ def _by_span(parts: Sequence[list[Row]]) -> dict[str, list[Row]]:
         for step in part:
             found[step.labels[SPAN]].append(step)
         for span, steps in found.items():
-            best[span] = max(best.get(span, steps), steps, key=lambda s: _rank(s, knows))
+            both = sorted((best.get(span, steps), steps), key=lambda s: _rank(s, knows))
+            best[span] = both[1]
+            response = _response(both[1])
+            if both[0] is not both[1] and response is not None and response.content is None:
+                _take_over(both[1], both[0])  # its words were logged, and landed apart from it
     return best
 
 

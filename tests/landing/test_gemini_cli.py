@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from making import runs_of
 from reading import SAMPLES, args, calls, claimed, decode, kinds, read, sniff
 from sessions import tokens, told
 
@@ -150,6 +151,55 @@ def test_sessions_one_per_line(tmp_path):
     record = {"sessionId": UUID, "projectHash": "h", "messages": []}
     path.write_text(f"{json.dumps(record)}\n{json.dumps(record)}\n")
     assert len(read("gemini_cli", path).runs) == 2
+
+
+META = {"sessionId": UUID, "projectHash": "h", "startTime": "2026-05-04T11:00:00Z"}
+
+
+def _lines(path, *records):
+    path.write_text("\n".join(map(json.dumps, records)))
+    return path
+
+
+def test_a_session_written_line_by_line(tmp_path):
+    """A message that changes is written again whole; what a rewind took back is not the run's."""
+    asks = {**_gemini("I look.", _call(status="executing")), "id": "b"}
+    answered = _gemini("I look.", _call({"output": "ok"}), tokens={"input": 9, "output": 2})
+    path = _lines(
+        tmp_path / "session.jsonl",
+        {**META, "messages": []},
+        {**_user("Hi"), "id": "a"},
+        asks,
+        {**answered, "id": "b"},
+        {"$set": {"summary": "A greeting", "messages": [{**answered, "id": "b"}]}},
+        {**_gemini("Wrong."), "id": "c"},
+        {"$rewindTo": "c"},
+        {**_gemini("Done."), "id": "d", "timestamp": "2026-05-04T11:00:09Z"},
+    )
+    run = read("gemini_cli", path).run
+    assert kinds(run) == ["message", "llm_call", "tool_call", "final"]
+    assert (run.run_id, run.status, run.final_output) == (UUID, "ok", "Done.")
+    assert run.labels == {"project_hash": "h", "summary": "A greeting", "rewound_responses": 1}
+    assert (run.started_at, run.ended_at) == (META["startTime"], "2026-05-04T11:00:09Z")
+    assert [(call.output, call.is_error) for call in calls(run)] == [("ok", False)]
+    assert tokens(run) == (9, 2)
+
+
+def test_a_damaged_line_of_a_session_is_refused_alone(tmp_path):
+    path = _lines(tmp_path / "s.jsonl", META, {**_user("Hi"), "id": "a"}, _gemini("Hello."))
+    path.write_text(path.read_text() + '\n{"id": "c", "type": "gem')
+    report = land([path], tmp_path / "lake")
+    assert (report.runs, report.steps, dict(report.rejects)) == (1, 2, {"truncated": 1})
+    land([_lines(path, META, {**_user("Hi"), "id": "a"}, _gemini("Hello."), _user("Bye"))], tmp_path / "lake")  # fmt: skip
+    assert runs_of(tmp_path / "lake")["n_rows"].to_list() == [3]
+
+
+def test_an_unknown_rewind_takes_back_all_and_files_may_be_joined(tmp_path):
+    other = {**META, "sessionId": UUID.replace("f", "e")}
+    said = [{**_user("Hi"), "id": "a"}, {"$rewindTo": "?"}, {**_user("Ho"), "id": "a"}]
+    first, second = read("gemini_cli", _lines(tmp_path / "s.jsonl", META, *said, other, *said)).runs
+    assert [first.run_id, second.run_id] == [UUID, other["sessionId"]]
+    assert [step.content for step in first.steps] == ["Ho"]
 
 
 def test_what_cannot_land_is_refused():

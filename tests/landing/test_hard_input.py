@@ -29,6 +29,7 @@ def rejects_of(lake: Path) -> list[tuple[str, int, int, str]]:
 
 
 def landed(tmp_path: Path, data: bytes, name: str = "log.jsonl") -> Path:
+    tmp_path.mkdir(exist_ok=True)
     (tmp_path / name).write_bytes(data)
     land([tmp_path / name], tmp_path / "lake")
     return tmp_path / "lake"
@@ -65,6 +66,27 @@ def test_refused_alone(tmp_path: Path, name: str, end: bytes) -> None:
     assert reason in REASONS
     with pytest.raises(RejectedError, match=rf"log\.jsonl:2: {reason}: "):
         land([tmp_path / "log.jsonl"], tmp_path / "strict", strict=True)
+
+
+CUT = {
+    "a member cut off": b'{"run_id":"x","steps":[]',
+    "an array cut off": b'[{"run_id":"x"},{"steps"',
+}
+LATIN = {"Latin-1": b'{"run_id":"x","agent":"\xe9","steps":[]}'}
+
+
+@pytest.mark.parametrize("line", [*(line for line, _ in REFUSED.values()), *CUT.values(), *LATIN.values()], ids=[*REFUSED, *CUT, *LATIN])  # fmt: skip
+def test_a_first_line_refused_alone(tmp_path: Path, line: bytes) -> None:
+    """A file is not taken for one damaged document because its first line is damaged."""
+    lake = landed(tmp_path, b"\n".join([line, GOOD, LAST, b""]))
+    assert ids(lake) == ["good", "last"]
+    assert [row[1:3] for row in rejects_of(lake)] == [(1, 0)]
+
+
+def test_each_line_in_another_encoding_is_refused_by_itself(tmp_path: Path) -> None:
+    lines = [line.replace(b'"steps"', b'"agent":"\xe9","steps"') for line in (GOOD, LAST)]
+    lake = landed(tmp_path, b"\n".join([*lines, b""]))
+    assert [row[1::2] for row in rejects_of(lake)] == [(1, "invalid_utf8"), (2, "invalid_utf8")]
 
 
 @pytest.mark.parametrize("cut", [1, 5, len(LAST) - 1])
@@ -200,6 +222,21 @@ def test_names_say_nothing_of_content(tmp_path: Path) -> None:
     lake = landed(tmp_path, array, "array.jsonl")
     assert ids(lake) == ["document", "good", "last", "one", "two"]
     assert rejects_of(lake) == []
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n\r\n", ""])
+def test_documents_printed_one_after_the_other(tmp_path: Path, ends: str) -> None:
+    """As `jq` and exporters to a console print them: none is lost, and a cut one alone."""
+    texts = [json.dumps(json.loads(line), indent=2) for line in (GOOD, LAST)]
+    assert ids(landed(tmp_path, ends.join(texts).encode())) == ["good", "last"]
+    lake = landed(tmp_path / "new", "\n".join([texts[0][:-20], texts[1]]).encode())
+    assert ids(lake) == ["last"]
+    assert [row[1:] for row in rejects_of(lake)] == [(1, 0, "truncated")]
+
+
+def test_arrays_printed_one_after_the_other(tmp_path: Path) -> None:
+    text = "\n".join(json.dumps([json.loads(line)], indent=2) for line in (GOOD, LAST))
+    assert ids(landed(tmp_path, text.encode())) == ["good", "last"]
 
 
 def test_a_file_that_is_one_json_string(tmp_path: Path, real_data: Callable[[str], Path]) -> None:

@@ -155,7 +155,7 @@ def test_lines_of_other_signals_and_damaged_ones_are_refused(tmp_path: Path) -> 
     path = lines(
         tmp_path / "t.jsonl",
         request(chat(0, "Hi")),
-        '{"resourceLogs": []}',
+        '{"resourceMetrics": []}',
         '{"resourceSpans": [{"scopeSp',
         request(tool("f", 1)),
     )

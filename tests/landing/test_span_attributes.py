@@ -47,14 +47,16 @@ def test_attributes_of_one_session_are_one_run(tmp_path: Path) -> None:
     assert [kinds(run) for run in found.runs] == [["final"], ["llm_call", "tool_call"]]
 
 
-def test_printed_spans_are_grouped_by_trace(tmp_path: Path) -> None:
+@pytest.mark.parametrize("array", [True, False])
+def test_printed_spans_are_grouped_by_trace(tmp_path: Path, *, array: bool) -> None:
     spans = [
         _printed(2, 2, TOOL, status={"status_code": "ERROR", "description": "no"}),
         _printed(3, 1, CHAT, trace="0xdef"),
         _printed(1, 1, CHAT),
     ]
     path = tmp_path / "spans.json"
-    path.write_text(json.dumps(spans, indent=4))
+    # As one array, and as the console exporter prints: span after span, each over many lines.
+    path.write_text(json.dumps(spans, indent=4) if array else "\n".join(json.dumps(one, indent=4) for one in spans))  # fmt: skip
     first, second = read("span_attributes", path).runs
     assert (first.run_id, kinds(first), first.agent) == ("abc", ["llm_call", "tool_call"], "desk")
     assert [(c.is_error, c.error, c.duration_ms) for c in calls(first)] == [(True, "no", 250.0)]

@@ -1,106 +1,32 @@
-"""Gemini CLI chats: one JSON document per session, each call with its result inside."""
+"""Gemini CLI chats, each call with its result inside: a JSON document per session, or its records.
+
+Newer versions write a session as JSONL: what is known of it, then message after message. One that
+changes is written again under its id; a rewind takes back a message and those after it.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import UNSET, UnsetType
 
 from pipeline.landing.adk import is_unique
 from pipeline.landing.chat import final_output
-from pipeline.landing.decode import decoding
+from pipeline.landing.decode import decoding, refuse_invalid_utf8
 from pipeline.landing.formats import Format
-from pipeline.landing.model import Run, When
-from pipeline.landing.transcript import Outcome, Transcript, known, label, settle
+from pipeline.landing.gemini import Records, Session, decode_line
+from pipeline.landing.model import Run
+from pipeline.landing.session import read_lines
+from pipeline.landing.transcript import Transcript, known, label, settle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pipeline.landing.model import Status, Step
-    from pipeline.landing.reader import Head, Piece
-
-_FAILED = {"error": True, "success": False, "cancelled": False}
-
-
-class Tokens(msgspec.Struct):
-    """The tokens of one response; cached ones are part of the input, thoughts not of the output."""
-
-    input: int | None = None
-    output: int | None = None
-    cached: int | None = None
-    thoughts: int | None = None
-    tool: int | None = None
-
-
-class ToolCall(msgspec.Struct, rename="camel"):
-    """One call and its result."""
-
-    name: str
-    id: str | None = None
-    args: msgspec.Raw | UnsetType = UNSET
-    result: Any = None
-    status: str | None = None
-    timestamp: When = None
-
-    def outcome(self) -> Outcome:
-        """Tell how the call went; one that a user did not allow is no fault of the tool's."""
-        response = _response(self.result)
-        error = response.get("error") if isinstance(response, dict) else None
-        plain = isinstance(response, dict) and response.keys() == {"output"}
-        return Outcome(
-            response["output"] if plain else response,
-            is_error=_FAILED.get(self.status or ""),
-            error=error if self.status == "error" else None,
-            labels={"rejected": True} if self.status == "cancelled" else None,
-        )
-
-
-class Thought(msgspec.Struct):
-    """A summary of what the model thought."""
-
-    subject: str | None = None
-    description: str | None = None
-
-
-class Message(msgspec.Struct, rename="camel"):
-    """One message: a user's, a response, or a notice of the program."""
-
-    type: str
-    timestamp: When = None
-    content: Any = None
-    model: str | None = None
-    tokens: Tokens | None = None
-    thoughts: list[Thought] | None = None
-    tool_calls: list[ToolCall] | None = None
-
-
-class Session(msgspec.Struct, rename="camel"):
-    """One session."""
-
-    session_id: str
-    messages: list[Message]
-    project_hash: str | None = None
-    start_time: When = None
-    last_updated: When = None
-    summary: str | None = None
-    kind: str | None = None
-
+    from pipeline.landing.gemini import Message, Tokens
+    from pipeline.landing.model import Damage, Status, Step
+    from pipeline.landing.reader import Head, Piece, Source
 
 _decode = msgspec.json.Decoder(Session).decode
-
-
-def _response(result: Any) -> Any:
-    """Return what the function responded: of a list of parts, the responses among them."""
-    parts = result if isinstance(result, list) else [result]
-    found = [
-        part["functionResponse"].get("response")
-        for part in parts
-        if isinstance(part, dict) and isinstance(part.get("functionResponse"), dict)
-    ]
-    if not found:
-        return result
-    return found[0] if len(found) == 1 else found
 
 
 def _text(content: Any) -> Any:
@@ -136,7 +62,7 @@ def _respond(transcript: Transcript, message: Message) -> None:
             call.args,
             call.id,
             response=step,
-            waits=call.status not in _FAILED,
+            waits=call.waits,
             started_at=call.timestamp or message.timestamp,
         )
         settle(made, call.outcome())
@@ -163,14 +89,29 @@ def _status(session: Session, transcript: Transcript) -> Status:
     return "incomplete" if transcript.ends_open else "ok"
 
 
-def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
-    """Decode one session into its run."""
-    session = decoding(_decode, piece.data)
+def decode(piece: Piece, _context: Any = None) -> Iterator[Run | Damage]:
+    """Decode a session that is a document, or those that the lines of a file tell."""
+    if b"\n{" not in piece.data:
+        refuse_invalid_utf8(piece.data)
+        yield _run(decoding(_decode, piece.data))
+        return
+    lines, damaged = read_lines(piece, decode_line)
+    told = [Records()]
+    for line in lines:
+        if told[-1].begins_another(line):
+            told.append(Records())
+        told[-1].add(line)
+    for records in told if lines else ():
+        yield _run(records.session(), records.rewound)
+    yield from damaged
+
+
+def _run(session: Session, rewound: int = 0) -> Run:
     transcript = _steps(session)
     steps = transcript.finished()
     models = list(dict.fromkeys(m.model for m in session.messages if m.model))
     unique = is_unique(session.session_id)
-    yield Run(
+    return Run(
         steps=steps,
         run_id=session.session_id if unique else None,
         source_id=None if unique else session.session_id,
@@ -181,6 +122,7 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
             summary=session.summary,
             kind=session.kind,
             models=models if models[1:] else None,
+            rewound_responses=rewound or None,
         ),
         started_at=session.start_time,
         ended_at=session.last_updated,
@@ -189,22 +131,43 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     )
 
 
+def _is_message(record: Any) -> bool:
+    kinds = ("user", "gemini", "info", "warning", "error")
+    return isinstance(record, dict) and "id" in record and record.get("type") in kinds
+
+
+def _begins_lines(head: Head) -> bool:
+    """Tell whether a session's first line comes first, and another of its lines next."""
+    if head.framing != "lines" or head.has("type") or not isinstance(head.first, dict):
+        return False
+    second = head.second
+    changes = isinstance(second, dict) and bool({"$set", "$rewindTo"} & second.keys())
+    return second is None or _is_message(second) or changes
+
+
 def sniff(head: Head) -> str | None:
-    """Recognise a session's id and messages of its project."""
-    if not head.has("sessionId", "messages") or not isinstance(head.first["messages"], list):
+    """Recognise a session's id and its project's, and messages inside or in lines of their own."""
+    if not head.has("sessionId") or not (head.has("projectHash") or head.has("startTime")):
         return None
-    if not (head.has("projectHash") or head.has("startTime")):
-        return None
-    return "sessionId, projectHash and messages"
+    if head.has("messages"):
+        listed = isinstance(head.first["messages"], list)
+        return "sessionId, projectHash and messages" if listed else None
+    return "lines of a session with projectHash" if _begins_lines(head) else None
+
+
+def _pieces(source: Source) -> Iterator[Piece]:
+    """Yield sessions that are documents, or a session whose messages stand on lines of their own."""
+    return source.document() if _begins_lines(source.head) else source.records()
 
 
 FORMAT = Format(
     name="gemini_cli",
-    title="Gemini CLI chat (session-*.json)",
+    title="Gemini CLI chat (session-*.json, session-*.jsonl)",
     sniff=sniff,
-    pieces=lambda source: source.records(),
+    pieces=_pieces,
     decode=decode,
     fills="steps, results, errors, turns, parallel calls, times, tokens, model",
     lacks="tasks, references, success, cost, the agent's version",
     expects=("sessionId", "projectHash", "messages"),
+    reports_damage=True,
 )

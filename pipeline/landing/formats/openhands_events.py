@@ -1,4 +1,4 @@
-"""OpenHands trajectories: a JSON array of the events of one run."""
+"""OpenHands trajectories: a JSON array of the events of one run, of the SDK (V1) or before it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from pipeline.landing import openhands_sdk
 from pipeline.landing.chat import final_output
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.model import Run
-from pipeline.landing.openhands import Event
 from pipeline.landing.openhands_steps import collect
 from pipeline.landing.session import first_and_last
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
     from pipeline.landing.reader import Head, Piece
 
-_decode = msgspec.json.Decoder(list[Event]).decode
+_decode = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     """Decode the events of one run."""
     history = decoding(_decode, piece.data)
-    events = collect(history)
+    events, times = openhands_sdk.collect(history) or collect(history)
     steps = events.steps()
-    started, ended = first_and_last(event.timestamp for event in history)
+    started, ended = first_and_last(times)
     yield Run(
         steps=steps,
         agent="openhands",
@@ -35,7 +35,7 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
         prompt_hash=events.prompt_hash,
         started_at=started,
         ended_at=ended,
-        status="incomplete" if events.transcript.ends_open else "ok",
+        status="error" if events.failure else "incomplete" if events.transcript.ends_open else "ok",
         completed=True if events.finished else None,
         final_output=events.farewell or final_output(steps),
     )
@@ -43,6 +43,8 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
 
 def is_event(value: Any) -> bool:
     """Tell whether a value is an action with its arguments or an observation with its content."""
+    if openhands_sdk.is_event(value):
+        return True
     if not isinstance(value, dict):
         return False
     return (isinstance(value.get("action"), str) and "args" in value) or (
@@ -59,7 +61,7 @@ def sniff(head: Head) -> str | None:
 
 FORMAT = Format(
     name="openhands_events",
-    title="OpenHands trajectory, a JSON array of events",
+    title="OpenHands trajectory, a JSON array of events (V1 too)",
     sniff=sniff,
     pieces=lambda source: source.document(),
     decode=decode,

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from pipeline.landing import openhands_sdk
 from pipeline.landing.chat import final_output
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.formats.openhands_events import is_event
 from pipeline.landing.model import Run
-from pipeline.landing.openhands import Event, Metrics  # noqa: TC001 - msgspec reads types at run time
+from pipeline.landing.openhands import Metrics  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.openhands_steps import collect
 from pipeline.landing.session import first_and_last
 from pipeline.landing.transcript import known
@@ -59,7 +60,7 @@ class Issue(msgspec.Struct):
 class Record(msgspec.Struct):
     """One instance."""
 
-    history: list[Event | list[Event]]
+    history: list[msgspec.Raw]
     instance_id: str | int | None = None
     issue: Issue | None = None
     metadata: Metadata | None = None
@@ -87,7 +88,7 @@ def _is_limit(error: str | None) -> bool:
 
 
 def _status(record: Record, events: Events) -> Status:
-    if record.error and not _is_limit(record.error):
+    if events.failure or (record.error and not _is_limit(record.error)):
         return "error"
     return "incomplete" if not record.error and events.transcript.ends_open else "ok"
 
@@ -105,12 +106,11 @@ def _success(record: Record) -> bool | None:
 def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     """Decode one instance into its run."""
     record = decoding(_decode, piece.data)
-    events = collect(record.history)
+    events, times = openhands_sdk.collect(record.history) or collect(record.history)
     steps = events.steps(record.metrics)
     metadata = record.metadata or Metadata()
     task = _task(record)
-    flat = [e for item in record.history for e in (item if isinstance(item, list) else [item])]
-    started, ended = first_and_last(event.timestamp for event in flat)
+    started, ended = first_and_last(times)
     yield Run(
         steps=steps,
         source_id=task,

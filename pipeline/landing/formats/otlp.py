@@ -1,4 +1,7 @@
-"""OTLP/JSON traces: a collector's file exporter (a request a line), whole documents, Tempo."""
+"""OTLP/JSON traces: a collector's file exporter (a request a line), whole documents, Tempo.
+
+Log records of the same traces are read where they tell what was said to a model and by it.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,11 @@ from msgspec import UNSET, UnsetType
 
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
+from pipeline.landing.genai import tells_messages
 from pipeline.landing.model import RejectError
-from pipeline.landing.otlp import Entry, hex_id, plain
+from pipeline.landing.otlp import Entry, camel, hex_id, plain, whole
 from pipeline.landing.scattered import Part, gathered, reread
+from pipeline.landing.spans import Span
 from pipeline.landing.trace import run_of
 from pipeline.landing.vocabulary import understood
 
@@ -20,52 +25,71 @@ if TYPE_CHECKING:
 
     from pipeline.landing.model import Run
     from pipeline.landing.reader import Head, Piece, Source
-    from pipeline.landing.spans import Span
+    from pipeline.landing.spans import Event
+
+
+_VOCABULARY = b"gen_ai."
 
 
 class Scope(msgspec.Struct):
-    """The spans of one instrumentation."""
+    """The spans, or the log records, of one instrumentation."""
 
     spans: list[msgspec.Raw] | None = None
+    logRecords: list[msgspec.Raw] | None = None  # noqa: N815 - OTLP's own names
+    log_records: list[msgspec.Raw] | None = None
 
 
 class Resource(msgspec.Struct):
     """The spans of one process; older exports call scopes instrumentation libraries."""
 
     resource: msgspec.Raw | UnsetType = UNSET
-    scopeSpans: list[Scope] | None = None  # noqa: N815 - OTLP's own names
+    scopeSpans: list[Scope] | None = None  # noqa: N815
+    scopeLogs: list[Scope] | None = None  # noqa: N815
     instrumentationLibrarySpans: list[Scope] | None = None  # noqa: N815
+    scope_spans: list[Scope] | None = None
+    scope_logs: list[Scope] | None = None
+    instrumentation_library_spans: list[Scope] | None = None
 
     def given(self) -> bytes:
         """Return the resource as it stands; nothing where there is none."""
         return b"" if isinstance(self.resource, UnsetType) else bytes(self.resource)
 
-    def spans(self) -> Iterator[msgspec.Raw]:
-        """Yield the spans, undecoded."""
-        for scope in [*(self.scopeSpans or ()), *(self.instrumentationLibrarySpans or ())]:
-            yield from scope.spans or ()
+    def entries(self) -> Iterator[msgspec.Raw]:
+        """Yield the spans, and the log records that tell of models, undecoded."""
+        for scopes in map(self.__getattribute__, self.__struct_fields__[1:]):
+            for scope in scopes or ():
+                yield from scope.spans or ()
+                logged = scope.logRecords or scope.log_records or ()
+                yield from (record for record in logged if _VOCABULARY in bytes(record))
 
 
 class Request(msgspec.Struct):
     """One export: Tempo calls its resources batches, and may wrap them in `trace`."""
 
     resourceSpans: list[Resource] | None = None  # noqa: N815
+    resource_spans: list[Resource] | None = None
+    resourceLogs: list[Resource] | None = None  # noqa: N815
+    resource_logs: list[Resource] | None = None
     batches: list[Resource] | None = None
     trace: Request | None = None
 
     def resources(self) -> list[Resource] | None:
-        """Return the resources; None where the export has no traces."""
-        found = self.batches if self.resourceSpans is None else self.resourceSpans
-        return self.trace.resources() if found is None and self.trace else found
+        """Return the resources; None where the export has neither traces nor logs."""
+        given = [told for name in _MEMBERS if (told := getattr(self, name)) is not None]
+        if not given and self.trace:
+            return self.trace.resources()
+        return [resource for told in given for resource in told] if given else None
 
 
 class Named(msgspec.Struct):
-    """Of a span, whose it is."""
+    """Of a span or a log record, whose it is."""
 
     traceId: str = ""  # noqa: N815
+    trace_id: str = ""
 
 
-_MEMBERS = ("resourceSpans", "batches")
+_OPERATION = "gen_ai.operation.name"
+_MEMBERS = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs", "batches")
 _request = msgspec.json.Decoder(Request).decode
 _resource = msgspec.json.Decoder(Resource).decode
 _named = msgspec.json.Decoder(Named).decode
@@ -107,8 +131,8 @@ def _parts(source: Source) -> Iterator[Part | Piece]:
         finder = _Finder(piece)
         for resource in resources or ():
             given = finder.find(resource.given())
-            for span in resource.spans():
-                part = finder.find(bytes(span))._replace(key=_trace(span))
+            for entry in resource.entries():
+                part = finder.find(bytes(entry))._replace(key=_trace(entry))
                 if given.size and known.get(part.key) is not given:
                     known[part.key] = given
                     yield given._replace(key=part.key)
@@ -135,7 +159,8 @@ class _Finder:
 
 def _trace(span: msgspec.Raw) -> str:
     try:
-        return hex_id(decoding(_named, bytes(span)).traceId)
+        named = decoding(_named, bytes(span))
+        return hex_id(named.traceId or named.trace_id)
     except RejectError:
         return ""  # such spans are refused together, where they are decoded
 
@@ -144,20 +169,55 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     """Decode the spans of one trace, each after its resource, into its run."""
     if piece.data[:1] == b"{":
         raise _refusal(piece.data)
-    spans: list[Span] = []
-    resource: dict[str, Any] = {}
-    trace_id = None
-    for entry in decoding(_entries, piece.data):
-        if entry.spanId is None and entry.traceId is None:
-            resource = plain(entry.attributes)
-            continue
-        trace_id = hex_id(entry.traceId or "")
-        span = understood(entry.span())
-        span.resource = resource
-        spans.append(span)
-    run = run_of(trace_id, spans)
+    trace = _Trace()
+    for entry in decoding(_entries, camel(piece.data)):
+        trace.add(entry)
+    run = run_of(trace.id, trace.understood())
     if run is not None:
         yield run
+
+
+class _Trace:
+    """The spans of one trace, and what log records tell of them."""
+
+    def __init__(self) -> None:
+        self.id: str | None = None
+        self._resource: dict[str, Any] = {}
+        self._spans: list[Span] = []
+        self._logged: dict[str, list[tuple[int, Event, dict[str, Any]]]] = {}
+
+    def add(self, entry: Entry) -> None:
+        """Add a span, a log record, or the resource of those that follow."""
+        if entry.spanId is None and entry.traceId is None and not entry.is_log:
+            self._resource = plain(entry.attributes)
+            return
+        self.id = hex_id(entry.traceId or "")
+        if not entry.is_log:
+            span = entry.span()
+            span.resource = self._resource
+            self._spans.append(span)
+        elif entry.spanId and tells_messages(event := entry.event()):
+            told = whole(entry.timeUnixNano) or 0, event, self._resource
+            of_span = self._logged.setdefault(hex_id(entry.spanId), [])
+            if told not in of_span:  # an exporter may send a batch twice
+                of_span.append(told)
+
+    def understood(self) -> Iterator[Span]:
+        """Yield the spans with all that is told of them.
+
+        A span that is not here, where a landing finds it in another file, is a model's whose words
+        alone are known.
+        """
+        here = {span.id for span in self._spans}
+        for span_id, told in self._logged.items():
+            told.sort(key=lambda one: one[0])
+            if span_id not in here:
+                known = any(_OPERATION in event.attributes for _, event, _ in told)
+                given = {} if known else {_OPERATION: "chat"}
+                self._spans.append(Span(span_id, attributes=given, resource=told[0][2]))
+        for span in self._spans:
+            span.events += [event for _, event, _ in self._logged.get(span.id, ())]
+            yield understood(span)
 
 
 def _refusal(data: bytes) -> RejectError:
@@ -166,11 +226,11 @@ def _refusal(data: bytes) -> RejectError:
         decoding(_request, data)
     except RejectError as error:
         return error
-    return RejectError("missing_field", "an object without resourceSpans")
+    return RejectError("missing_field", "an object without resourceSpans or resourceLogs")
 
 
 def _is_resource(value: Any) -> bool:
-    spans = ("scopeSpans", "instrumentationLibrarySpans", "resource")
+    spans = ("scopeSpans", "instrumentationLibrarySpans", "resource", "scope_spans")
     return isinstance(value, dict) and any(name in value for name in spans)
 
 
@@ -180,6 +240,8 @@ def sniff(head: Head) -> str | None:
         value = record.get("trace", record) if isinstance(record, dict) else {}
         for name in _MEMBERS if isinstance(value, dict) else ():
             items = value.get(name)
+            if "ogs" in name and _VOCABULARY not in head.text:
+                continue  # what a program logs, but no agent
             if isinstance(items, list) and (_is_resource(items[0]) if items else head.has(name)):
                 return f"{name} of OTLP"
     return None
@@ -187,7 +249,7 @@ def sniff(head: Head) -> str | None:
 
 FORMAT = Format(
     name="otlp",
-    title="OpenTelemetry traces, OTLP/JSON (file exporter, Tempo)",
+    title="OpenTelemetry traces, OTLP/JSON (file exporter, Tempo), and messages in its logs",
     sniff=sniff,
     pieces=lambda source: gathered(source, _parts(source)),
     decode=decode,

@@ -107,12 +107,16 @@ def decode_many(bodies: Sequence[bytes]) -> Many:
     return Many(records, [references(record.expected) for record in records])
 
 
+def _is_run(record: Any) -> bool:
+    steps = record.get("steps") if isinstance(record, dict) and "run_id" in record else None
+    if not isinstance(steps, list):
+        return False
+    return not steps or (isinstance(steps[0], dict) and "kind" in steps[0])
+
+
 def sniff(head: Head) -> str | None:
-    """Recognise a run_id and steps whose kinds are ours."""
-    if not head.has("run_id", "steps") or not isinstance(head.first["steps"], list):
-        return None
-    steps = head.first["steps"]
-    if steps and not (isinstance(steps[0], dict) and "kind" in steps[0]):
+    """Recognise a run_id and steps whose kinds are ours, in a record or the one after it."""
+    if not (_is_run(head.first) or _is_run(head.second)):
         return None
     return "records with run_id and steps[].kind"
 
