@@ -49,6 +49,7 @@ SHOWN = {
     "refs": ("An expected call. `reference_set` joins it to tasks and runs.", [References]),
     "scores": ("A run: what people group by, then one column per metric.", [ScoreKeys]),
     "annotations": ("An annotator's latest word on a run.", [Annotations]),
+    "judgments": ("A model judge's answer on a run or a step of it.", [Judgments]),
     "rejects": ("A record that could not land.", [Rejects]),
 }
 """What a row of each view is, and the tables whose columns it shows."""
