@@ -19,6 +19,7 @@ from pipeline.policy import DEFAULT
 from pipeline.schema import (
     Annotations,
     CallScores,
+    Judgments,
     References,
     Rejects,
     Runs,
