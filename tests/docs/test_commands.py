@@ -15,9 +15,6 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
-NOT_RUN = ("make ", "pip ", "git ", "duckdb ", "crontab", "systemctl")
-"""Commands that are about this checkout or another program."""
-
 
 def commands(page: Path) -> list[str]:
     """Return the `trajtab` commands of a page's `sh` blocks, continuation lines joined.
