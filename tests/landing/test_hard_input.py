@@ -251,6 +251,21 @@ def test_a_file_that_is_one_json_string(tmp_path: Path, real_data: Callable[[str
     assert runs_of(lake).select(told).equals(runs_of(tmp_path / "plain").select(told))
 
 
+@pytest.mark.parametrize("text", ["{}\n{}", "[{}, {}]"], ids=["lines", "array"])
+@pytest.mark.parametrize("times", [1, 2])
+def test_any_log_may_be_spelled_as_a_json_string(tmp_path: Path, text: str, times: int) -> None:
+    data = text.replace("{}", "%s") % (GOOD.decode(), LAST.decode())
+    for _ in range(times):
+        data = json.dumps(data)
+    lake = landed(tmp_path, b"\xef\xbb\xbf" + data.encode() + b"\n", "log.json")
+    assert ids(lake) == ["good", "last"]
+
+
+def test_a_string_that_is_cut_off_is_no_log(tmp_path: Path) -> None:
+    with pytest.raises(UnrecognisedError, match=r"log\.json: "):
+        landed(tmp_path, json.dumps(GOOD.decode())[:-5].encode(), "log.json")
+
+
 def test_bytes_that_are_no_text_are_no_log(tmp_path: Path) -> None:
     (tmp_path / "log.bin").write_bytes(bytes(range(256)) * 100)
     with pytest.raises(UnrecognisedError, match=r"log\.bin: line 1 is no JSON"):
