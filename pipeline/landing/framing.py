@@ -109,6 +109,17 @@ def holds_several(file: BinaryIO) -> bool:
     return any(begins for _, begins in _documents(file))
 
 
+def more_lines(file: BinaryIO) -> bool:
+    """Tell whether any line but the first begins with a bracket; no line is held."""
+    before = b""
+    while block := file.read(BLOCK):
+        text = before + block
+        if b"\n{" in text or b"\n[" in text:
+            return True
+        before = block[-1:]
+    return False
+
+
 class _Window:
     """The part of the file being looked at; grows at the end, is dropped at the front."""
 

@@ -22,7 +22,7 @@ import polars as pl
 
 from pipeline.errors import SourceNotFoundError
 from pipeline.landing.decode import values_of
-from pipeline.landing.framing import documents_of, elements_of, holds_several
+from pipeline.landing.framing import documents_of, elements_of, holds_several, more_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -155,6 +155,33 @@ class Source:
             pieces = (piece for found in documents_of(file) for piece in _elements(found))
             for ordinal, piece in enumerate(pieces):
                 yield piece._replace(ordinal=ordinal)
+
+    @cached_property
+    def several(self) -> bool:
+        """Tell whether the file holds more than one document."""
+        if self.head.framing == "lines":
+            with self.open() as file:
+                return self.head.second is not None or more_lines(file)
+        return self.head.framing == "documents"
+
+    def members(self, member: str) -> Iterator[Piece]:
+        """Yield one piece per element of the array `member` of each document that has one.
+
+        A document that has none is a piece itself.
+        """
+        if not self.several and self.head.has(member):
+            yield from self.elements(member)
+            return
+        for piece in self.records():
+            found = list(elements_of(BytesIO(piece.data), member))
+            for data, down, at in found:
+                yield Piece(data, piece.line + down - 1, piece.offset + at)
+            if not found:
+                yield piece
+
+    def others(self) -> Iterator[Piece]:
+        """Yield all documents but the first, whole: for a format of one, which refuses them."""
+        return islice(self.records(), 1, None) if self.several else iter(())
 
     def records(self, *, glued: bool = False) -> Iterator[Piece]:
         """Yield lines (see there), array elements or the document: whatever the content is."""

@@ -2,7 +2,8 @@
 
 Packing is told by the first bytes, never by a suffix, and unpacked into a temporary folder in
 small pieces: so whoever decodes, in this process or another, reads any record again by its offset.
-What cannot be unpacked ends a file early; what came before it lands.
+What cannot be unpacked ends a file early; what came before it lands. A document that is spelled as
+one JSON string counts as packed, too.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pipeline.landing.inspect_archive import is_archive
 from pipeline.landing.model import Damage
 from pipeline.landing.reader import STDIN, Source
 from pipeline.landing.spool import spool
-from pipeline.landing.unpacking import BLOCK, PACKED, DamagedError
+from pipeline.landing.unpacking import BLOCK, PACKED, DamagedError, spelled
 from pipeline.landing.zipped import ZIP, members
 
 if TYPE_CHECKING:
@@ -96,6 +97,8 @@ def _layer(source: Source, copies: Copies) -> Iterator[Source] | None:
     for magic, unpack in PACKED.items():
         if first.startswith(magic):
             return iter([_copy(unpack(source.path), _room(copies, _name(source)), source.shown)])
+    if source.head.framing == "string" and (text := spelled(source.path.read_bytes())):
+        return iter([_copy(iter([text]), _room(copies, _name(source)), source.shown)])
     return None
 
 

@@ -1,14 +1,16 @@
-"""Packed streams to bytes, a little at a time: gzip, xz, zstd.
+"""Packed streams to bytes, a little at a time: gzip, xz, zstd; and JSON within a JSON string.
 
 A damaged one yields what comes before the damage, then raises `DamagedError`.
 """
 
 from __future__ import annotations
 
+import codecs
 import lzma
 import zlib
 from typing import TYPE_CHECKING, Any, Protocol
 
+import msgspec
 import pyarrow as pa
 
 if TYPE_CHECKING:
@@ -99,3 +101,16 @@ PACKED: dict[bytes, Callable[[Path], Iterator[bytes]]] = {
     b"\xfd7zXZ\0": _xz,
 }
 """What each kind of packed stream begins with, and how it is unpacked."""
+
+
+def spelled(data: bytes) -> bytes | None:
+    r"""Return the JSON that a file spells as one JSON string; None where that is no JSON.
+
+    >>> spelled(b'"{\\"a\\": 1}"'), spelled(b'"text"'), spelled(b'"{')
+    (b'{"a": 1}', None, None)
+    """
+    try:
+        text = msgspec.json.decode(data.removeprefix(codecs.BOM_UTF8), type=str)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return text.encode() if text.lstrip()[:1] in {"{", "[", '"'} else None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 from making import call, run, runs_of, steps_of
+from reading import SAMPLES
 
 from pipeline.errors import RejectedError, UnrecognisedError
 from pipeline.lake import Lake
@@ -251,7 +252,69 @@ def test_a_file_that_is_one_json_string(tmp_path: Path, real_data: Callable[[str
     assert runs_of(lake).select(told).equals(runs_of(tmp_path / "plain").select(told))
 
 
+@pytest.mark.parametrize("text", ["{}\n{}", "[{}, {}]"], ids=["lines", "array"])
+@pytest.mark.parametrize("times", [1, 2])
+def test_any_log_may_be_spelled_as_a_json_string(tmp_path: Path, text: str, times: int) -> None:
+    data = text.replace("{}", "%s") % (GOOD.decode(), LAST.decode())
+    for _ in range(times):
+        data = json.dumps(data)
+    lake = landed(tmp_path, b"\xef\xbb\xbf" + data.encode() + b"\n", "log.json")
+    assert ids(lake) == ["good", "last"]
+
+
+def test_a_string_that_is_cut_off_is_no_log(tmp_path: Path) -> None:
+    with pytest.raises(UnrecognisedError, match=r"log\.json: "):
+        landed(tmp_path, json.dumps(GOOD.decode())[:-5].encode(), "log.json")
+
+
 def test_bytes_that_are_no_text_are_no_log(tmp_path: Path) -> None:
     (tmp_path / "log.bin").write_bytes(bytes(range(256)) * 100)
     with pytest.raises(UnrecognisedError, match=r"log\.bin: line 1 is no JSON"):
         land([tmp_path / "log.bin"], tmp_path / "lake")
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize(
+    ("sample", "rejects"),
+    [
+        ("tau2_results/hotel_concierge.json", 1),
+        ("inspect_log/trip_desk.json", 1),
+        ("jaeger/helpdesk.json", 0),
+        ("langfuse/hotel_desk.trace.json", 0),
+    ],
+)
+def test_a_second_document_lands_or_is_refused(
+    tmp_path: Path, sample: str, indent: int | None, rejects: int
+) -> None:
+    """Where a log is one document, what follows it is not passed over in silence."""
+    document = json.loads((SAMPLES / sample).read_text())
+    other = json.loads(json.dumps(document).replace("0", "1"))
+    texts = [json.dumps(one, indent=indent) for one in (document, other)]
+    (tmp_path / "one.json").write_text(texts[0])
+    (tmp_path / "two.json").write_text("\n".join(texts))
+    once, twice = (land([tmp_path / n], tmp_path / f"{n}.lake") for n in ("one.json", "two.json"))
+    assert rejects == twice.rejects.total()
+    assert (twice.runs > once.runs) == (not rejects)
+
+
+def test_batches_of_a_tracer_one_per_line(tmp_path: Path) -> None:
+    def batch(name: str) -> str:
+        trace = {"object": "trace", "id": f"trace_{name}", "workflow_name": name}
+        data = {"type": "function", "name": "f", "input": "{}", "output": "ok"}
+        span = {"object": "trace.span", "id": f"span_{name}", "trace_id": trace["id"], "span_data": data}  # fmt: skip
+        return json.dumps({"data": [trace, span]})
+
+    assert len(ids(landed(tmp_path, "\n".join([batch("a"), batch("b")]).encode()))) == 2
+
+
+def test_a_long_first_line_hides_no_other(tmp_path: Path) -> None:
+    """The head of the file shows its first line alone."""
+
+    def export(name: str, note: str) -> str:
+        tags = [{"key": "gen_ai.operation.name", "value": "chat"}, {"key": "note", "value": note}]
+        span = {"traceID": name * 32, "spanID": name * 16, "operationName": "chat", "startTime": 1, "duration": 1, "tags": tags}  # fmt: skip
+        return json.dumps({"data": [{"traceID": name * 32, "spans": [span]}]})
+
+    assert (
+        len(ids(landed(tmp_path, f"{export('a', 'x' * 300_000)}\n{export('b', '')}".encode()))) == 2
+    )

@@ -51,8 +51,9 @@ def test_line_without_an_id_has_no_run_id(record):
     assert _run(**record).run_id is None
 
 
-def test_tools_and_other_fields_are_passed_over():
-    run = _run(tools=[{"type": "function"}], created=1, temperature=0)
+def test_other_fields_are_labels_and_definitions_of_tools_are_passed_over():
+    run = _run(tools=[{"type": "function"}], created=1, metadata={"team": "x"}, user={"id": 7})
+    assert run.labels == {"team": "x", "created": 1, "user": {"id": 7}}
     assert [step.content for step in run.steps] == ["Hi"]
     assert (run.prompt_hash, run.final_output, run.references) == (None, None, None)
 

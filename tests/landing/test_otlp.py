@@ -114,6 +114,15 @@ def test_an_array_of_exports(tmp_path: Path) -> None:
     assert _steps(read("otlp", path).run) == _steps(run_of(tmp_path, *SPANS[:5]))
 
 
+def test_a_resource_a_line(tmp_path: Path) -> None:
+    """As some exporters write: no export around the resources."""
+    (first,) = request(chat(1, [asks("f")]), agent("a"))["resourceSpans"]
+    (second,) = request(tool("f", 2))["resourceSpans"]
+    found = items(tmp_path, first, second)
+    assert kinds(found.run) == ["llm_call", "tool_call"]
+    bodies("otlp", tmp_path / "traces.jsonl")
+
+
 def test_base64_and_upper_case_ids(tmp_path: Path) -> None:
     spans = [agent("a", id="00000000000000AA"), chat(1, "Hi", parent="00000000000000aa")]
     plain = run_of(tmp_path, *spans)

@@ -133,7 +133,7 @@ def _batch(head: Head) -> bool:
 
 def pieces(source: Source) -> Iterator[Piece]:
     """Yield one piece per trace, wherever its items stand."""
-    found = source.elements("data") if _batch(source.head) else source.records()
+    found = source.members("data") if _batch(source.head) else source.records()
     return scattered.gathered(source, scattered.by_key(found, _trace))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -197,7 +198,10 @@ def prepare(source: Source) -> Evaluation:
 
 def pieces(source: Source) -> Iterator[Piece]:
     """Yield the samples; a log that failed early has none."""
-    return samples(source) if is_archive(source.head) else source.elements("samples")
+    if is_archive(source.head):
+        return samples(source)
+    own = chain(source.elements("samples"), source.others())
+    return (piece._replace(ordinal=ordinal) for ordinal, piece in enumerate(own))
 
 
 def sniff(head: Head) -> str | None:

@@ -143,7 +143,7 @@ def _named_trace(data: bytes) -> str | None:
 def _traces_of(source: Source) -> Iterator[Piece]:
     """Yield every trace of a file: of one export, of an export a line, or a trace a line."""
     head = source.head
-    if head.has("data") and head.second is None:
+    if head.has("data") and not source.several:
         yield from source.elements("data")
         return
     for piece in source.records():

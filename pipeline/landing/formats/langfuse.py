@@ -259,7 +259,7 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
 
 def _records(source: Source) -> Iterator[Piece]:
     """Yield the records of a file: `data` of an API's page, or what stands at the top."""
-    paged = source.head.has("data") and source.head.second is None
+    paged = source.head.has("data") and not source.several
     return source.elements("data") if paged else source.records()
 
 

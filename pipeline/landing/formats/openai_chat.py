@@ -18,6 +18,7 @@ from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.messages import Id, Message, Raw  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.model import Expected, References, RejectError, Run
+from pipeline.landing.unmapped import decoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,8 +26,11 @@ if TYPE_CHECKING:
     from pipeline.landing.reader import Head, Piece
 
 
-class Record(msgspec.Struct):
-    """One line: the chat, and what else its writer knows of the run."""
+class Record(msgspec.Struct, forbid_unknown_fields=True):
+    """One line: the chat, and what else its writer knows of the run.
+
+    The definitions of tools are passed over; what else a line says is a label.
+    """
 
     messages: list[Message]
     id: Id = None
@@ -41,6 +45,8 @@ class Record(msgspec.Struct):
     success: bool | None = None
     reward: float | None = None
     expected: Raw = UNSET
+    tools: Raw = UNSET
+    functions: Raw = UNSET
 
 
 class Call(msgspec.Struct):
@@ -64,7 +70,7 @@ class Call(msgspec.Struct):
         return Expected(name, given, optional=self.optional, turn_index=self.turn_index)
 
 
-_decode = msgspec.json.Decoder(Record).decode
+_decode = decoder(Record, Record)
 _decode_calls = msgspec.json.Decoder(list[Call] | None).decode
 _decode_lists = msgspec.json.Decoder(list[list[Call]]).decode
 

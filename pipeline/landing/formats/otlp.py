@@ -56,7 +56,7 @@ class Resource(msgspec.Struct):
 
     def entries(self) -> Iterator[msgspec.Raw]:
         """Yield the spans, and the log records that tell of models, undecoded."""
-        for scopes in map(self.__getattribute__, self.__struct_fields__[1:]):
+        for scopes in map(self.__getattribute__, _SCOPES):
             for scope in scopes or ():
                 yield from scope.spans or ()
                 logged = scope.logRecords or scope.log_records or ()
@@ -88,6 +88,7 @@ class Named(msgspec.Struct):
     trace_id: str = ""
 
 
+_SCOPES = Resource.__struct_fields__[1:]
 _OPERATION = "gen_ai.operation.name"
 _MEMBERS = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs", "batches")
 _request = msgspec.json.Decoder(Request).decode
@@ -117,9 +118,16 @@ def _one(piece: Piece) -> list[Resource] | None:
 
 def _several(piece: Piece) -> list[Resource] | None:
     try:
-        return decoding(_request, piece.data).resources()
+        found = decoding(_request, piece.data).resources()
+        return _alone(piece.data) if found is None else found
     except RejectError:
         return None
+
+
+def _alone(data: bytes) -> list[Resource] | None:
+    """Return a resource that stands on a line of its own, without an export around it."""
+    resource = decoding(_resource, data)
+    return [resource] if any(map(resource.__getattribute__, _SCOPES)) else None
 
 
 def _parts(source: Source) -> Iterator[Part | Piece]:
@@ -229,15 +237,19 @@ def _refusal(data: bytes) -> RejectError:
     return RejectError("missing_field", "an object without resourceSpans or resourceLogs")
 
 
+_SPANS = ("scopeSpans", "instrumentationLibrarySpans", "scope_spans")
+
+
 def _is_resource(value: Any) -> bool:
-    spans = ("scopeSpans", "instrumentationLibrarySpans", "resource", "scope_spans")
-    return isinstance(value, dict) and any(name in value for name in spans)
+    return isinstance(value, dict) and any(name in value for name in (*_SPANS, "resource"))
 
 
 def sniff(head: Head) -> str | None:
     """Recognise resourceSpans, or Tempo's batches of scopes."""
     for record in (head.first, head.second):
         value = record.get("trace", record) if isinstance(record, dict) else {}
+        if isinstance(value, dict) and any(isinstance(value.get(n), list) for n in _SPANS):
+            return "scopes of OTLP"
         for name in _MEMBERS if isinstance(value, dict) else ():
             items = value.get(name)
             if "ogs" in name and _VOCABULARY not in head.text:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -72,7 +73,10 @@ def prepare_directory(source: Source) -> Context:
 
 def pieces(source: Source) -> Iterator[Piece]:
     """Yield the tasks of the results, or the one simulation."""
-    return source.elements("tasks") if _has_info(source.head) else source.document()
+    if not _has_info(source.head):
+        return source.document()
+    own = chain(source.elements("tasks"), source.others())
+    return (piece._replace(ordinal=ordinal) for ordinal, piece in enumerate(own))
 
 
 def sniff(head: Head) -> str | None:

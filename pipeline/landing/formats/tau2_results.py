@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from heapq import merge
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -156,7 +157,8 @@ def decode(piece: Piece, context: Context) -> Iterator[Run | Task]:
 def pieces(source: Source) -> Iterator[Piece]:
     """Yield tasks and simulations in the order of the file."""
     members = (source.elements(member) for member in ("tasks", "simulations"))
-    for ordinal, piece in enumerate(merge(*members, key=lambda piece: piece.offset)):
+    own = merge(*members, key=lambda piece: piece.offset)
+    for ordinal, piece in enumerate(chain(own, source.others())):
         yield piece._replace(ordinal=ordinal)
 
 
