@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 import glob
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
@@ -36,7 +37,7 @@ START = b"{["
 """How records begin, hardly ever after blanks."""
 FEW_LINES = 64
 """So few in a block are long ones, or all there are: each is looked at by itself."""
-GLUE = (b"}{", b"} {")
+GLUE = (b"}{", b"} {", b"}\r{")
 """What stands between two objects on one line."""
 BOM = b"\xef\xbb\xbf"
 PARQUET = b"PAR1"
@@ -52,6 +53,7 @@ _WIDE = {
     codecs.BOM_UTF16_BE: "UTF-16",
 }
 
+_PLACE = re.compile(r"line (\d+) column (\d+)")
 _skip_value = msgspec.json.Decoder(msgspec.Raw).decode
 
 
@@ -276,6 +278,19 @@ def _partial(data: bytes) -> Any:
         return None
 
 
+def _undamaged(data: bytes) -> Any:
+    """Decode a document as far as it goes, or up to where it is damaged."""
+    try:
+        return jiter.from_json(data, partial_mode="trailing-strings", allow_inf_nan=True)
+    except ValueError as error:
+        place = _PLACE.search(str(error))
+    if place is None:
+        return None
+    line, column = int(place[1]), int(place[2])
+    before = b"".join(data.splitlines(keepends=True)[: line - 1])
+    return _partial(data[: max(0, len(before) + column - 1)])
+
+
 def _is_whole(line: bytes) -> bool:
     """Tell whether a line is one JSON value by its shape, whatever its text is encoded in."""
     try:
@@ -307,13 +322,15 @@ def look(text: bytes, name: str = "", *, whole: bool = True) -> Head:
     first_line = next(value for _, value in unglued(lines[0].strip()))
     value = _partial(body)
     # The first of many lines may be damaged: then the others tell that each is a record.
-    by_line = several and (_is_whole(first_line) or _stand_alone(lines[1:]))
+    record = first_line.rstrip(b",")  # no document goes on behind a value and a comma
+    by_line = several and (_is_whole(record) or _stand_alone(lines[1:]))
     if body[:1] == b"[" and not by_line:
+        value = _undamaged(body) if value is None else value
         items = value if isinstance(value, list) else []
         return Head("array", *_two(items), text, name)
     printed = value is not None or lines[0].strip() == b"{"
     if body[:1] == b"{" and several and printed and not by_line:
-        return Head("object", value, None, text, name)
+        return Head("object", _undamaged(body), None, text, name)
     if body[:1] == b'"' and not several:
         return Head("string", value, None, text, name)
     good = _good(value for line in lines for _, value in unglued(line.strip()))
