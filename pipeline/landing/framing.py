@@ -105,18 +105,21 @@ def _placed(whole: bytes, line: int, offset: int) -> Iterator[Element]:
 
 
 def holds_several(file: BinaryIO) -> bool:
-    """Tell whether a document is followed by another."""
+    """Tell whether a document is followed by another; one long line is never held for that."""
+    if not more_lines(file):
+        return False
+    file.seek(0)
     return any(begins for _, begins in _documents(file))
 
 
 def more_lines(file: BinaryIO) -> bool:
-    """Tell whether any line but the first begins with a bracket; no line is held."""
+    """Tell whether a bracket opens where a line but the first begins; no line is held."""
     before = b""
     while block := file.read(BLOCK):
         text = before + block
-        if b"\n{" in text or b"\n[" in text:
+        if any(mark in text for mark in _MARKS):
             return True
-        before = block[-1:]
+        before = block[-2:]
     return False
 
 

@@ -16,29 +16,26 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-import jiter
-import msgspec
 import polars as pl
 
 from pipeline.errors import SourceNotFoundError
-from pipeline.landing.decode import values_of
 from pipeline.landing.framing import documents_of, elements_of, holds_several, more_lines
+from pipeline.landing.glue import GLUE, unglued
+from pipeline.landing.head import BOM, START, Head, look, of_several
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from pipeline.landing.framing import Element
     from pipeline.landing.model import Damage
 
+__all__ = ("Head", "Piece", "Source", "expand", "look", "unglued", "wide_encoding")
+
 HEAD_BYTES = 1 << 18
 BLOCK = 1 << 20
-START = b"{["
-"""How records begin, hardly ever after blanks."""
 FEW_LINES = 64
 """So few in a block are long ones, or all there are: each is looked at by itself."""
-GLUE = (b"}{", b"} {")
-"""What stands between two objects on one line."""
-BOM = b"\xef\xbb\xbf"
+
 PARQUET = b"PAR1"
 BROKEN_PARQUET = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 """What reading a damaged Parquet file may raise."""
@@ -52,8 +49,6 @@ _WIDE = {
     codecs.BOM_UTF16_BE: "UTF-16",
 }
 
-_skip_value = msgspec.json.Decoder(msgspec.Raw).decode
-
 
 class Piece(NamedTuple):
     """One record's bytes and where they stand."""
@@ -65,28 +60,6 @@ class Piece(NamedTuple):
     """Its number among the file's records, from 0."""
     parts: Sequence[int] = ()
     """Where its parts stand, for its format's `reread`; empty where it is one run of bytes."""
-
-
-class Head(NamedTuple):
-    """What the first bytes of a file show: enough to tell its format by content."""
-
-    framing: str
-    """lines, array, object, documents (several of these two), parquet, other (no JSON) or empty."""
-    first: Any
-    """The first record, decoded as far as the head goes (the first element of an array).
-
-    Of a Parquet file: its columns, by name, with their types.
-    """
-    second: Any
-    """The second record, or None."""
-    text: bytes
-    """The first bytes as they are."""
-    name: str
-    """The file's name: a hint for people's sake only."""
-
-    def has(self, *keys: str) -> bool:
-        """Tell whether the first record is an object with all these keys."""
-        return isinstance(self.first, dict) and self.first.keys() >= set(keys)
 
 
 @dataclass(frozen=True)
@@ -114,7 +87,7 @@ class Source:
         if head.framing not in {"object", "array"}:
             return head
         with self.open() as file:
-            return _of_several(head) if holds_several(file) else head
+            return of_several(head) if holds_several(file) else head
 
     def lines(self, *, glued: bool = False) -> Iterator[Piece]:
         """Yield one piece per value; a line of several, unless they may stay `glued`, is split."""
@@ -204,20 +177,6 @@ def _elements(document: Element) -> Iterator[Piece]:
         yield Piece(value, line + data.count(b"\n", 0, at), offset + at)
 
 
-def _of_several(head: Head) -> Head:
-    """Return the head of a file of several documents: its second record may be in the second."""
-    pieces = (piece for found in documents_of(BytesIO(head.text)) for piece in _elements(found))
-    two = _good(piece.data for piece in islice(pieces, 3))
-    return Head("documents", *_two(two), head.text, head.name)
-
-
-def _good(records: Iterable[bytes]) -> list[Any]:
-    """Decode records as far as they go: those that are whole first, what is no JSON left out."""
-    found = [(_partial(record), record) for record in records]
-    good = [(value, _is_whole(record)) for value, record in found if value is not None]
-    return [value for value, _ in sorted(good, key=lambda one: not one[1])]
-
-
 def _late(line: bytes, offset: int, *, first: bool) -> tuple[bytes, int]:
     """Return a record and where it begins, where that is not the line's begin."""
     body = (line.removeprefix(BOM) if first else line).lstrip()
@@ -230,21 +189,6 @@ def _may_be_glued(lines: list[bytes]) -> bool:
         return True
     text = pl.Series(lines, dtype=pl.Binary)
     return any(bool(text.bin.contains(mark).any()) for mark in GLUE)
-
-
-def unglued(line: bytes) -> Iterable[tuple[int, bytes]]:
-    """Split a line where two writers left out the line's end; most lines need no second look."""
-    if any(mark in line for mark in GLUE) and not _is_one_value(line):
-        return values_of(line)
-    return [(0, line)] if line else []
-
-
-def _is_one_value(line: bytes) -> bool:
-    try:
-        _skip_value(line)
-    except (msgspec.DecodeError, RecursionError):
-        return False
-    return True
 
 
 def wide_encoding(text: bytes) -> str | None:
@@ -266,64 +210,6 @@ def _columns(path: Path) -> dict[str, Any]:
         return dict(pl.read_parquet_schema(path))
     except BROKEN_PARQUET:
         return {}
-
-
-def _partial(data: bytes) -> Any:
-    """Decode JSON that may be cut off; None where it is no JSON."""
-    try:
-        return jiter.from_json(data, partial_mode="trailing-strings", allow_inf_nan=True)
-    except ValueError:
-        return None
-
-
-def _is_whole(line: bytes) -> bool:
-    """Tell whether a line is one JSON value by its shape, whatever its text is encoded in."""
-    try:
-        jiter.from_json(line.decode(errors="replace").encode())
-    except ValueError:
-        return False
-    return True
-
-
-def _stand_alone(lines: list[bytes]) -> bool:
-    """Tell whether most lines are records by themselves: in a document, commas follow them."""
-    whole = [line[:1] in START and _is_whole(line) for line in lines]
-    return 2 * sum(whole) > len(whole)
-
-
-def look(text: bytes, name: str = "", *, whole: bool = True) -> Head:
-    r"""Tell framing and first records from a file's first bytes.
-
-    >>> look(b'{"a": 1}\n{"a": 2}').framing
-    'lines'
-    >>> look(b'[{"a": 1}, {"b": [').first
-    {'a': 1}
-    """
-    body = text.removeprefix(BOM).lstrip()
-    if not body:
-        return Head("empty", None, None, text, name)
-    lines = [line for line in body.splitlines()[:40] if line.strip()]
-    several = len(lines) > 1
-    first_line = next(value for _, value in unglued(lines[0].strip()))
-    value = _partial(body)
-    # The first of many lines may be damaged: then the others tell that each is a record.
-    by_line = several and (_is_whole(first_line) or _stand_alone(lines[1:]))
-    if body[:1] == b"[" and not by_line:
-        items = value if isinstance(value, list) else []
-        return Head("array", *_two(items), text, name)
-    printed = value is not None or lines[0].strip() == b"{"
-    if body[:1] == b"{" and several and printed and not by_line:
-        return Head("object", value, None, text, name)
-    if body[:1] == b'"' and not several:
-        return Head("string", value, None, text, name)
-    good = _good(value for line in lines for _, value in unglued(line.strip()))
-    one_cut_line = not several and not whole
-    framing = "lines" if good or one_cut_line else "other"
-    return Head(framing, *_two(good), text, name)
-
-
-def _two(items: Sequence[Any]) -> tuple[Any, Any]:
-    return (items[0] if items else None, items[1] if len(items) > 1 else None)
 
 
 def _files_under(folder: Path) -> list[Path]:

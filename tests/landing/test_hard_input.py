@@ -318,3 +318,36 @@ def test_a_long_first_line_hides_no_other(tmp_path: Path) -> None:
     assert (
         len(ids(landed(tmp_path, f"{export('a', 'x' * 300_000)}\n{export('b', '')}".encode()))) == 2
     )
+
+
+@pytest.mark.parametrize("ends", ["", "\n"])
+@pytest.mark.parametrize("bad", [b"{bad}", b'{"run_id": "x\0"}', b'{"run_id": "\\q"}', b"NaN"])
+def test_an_array_is_recognised_though_an_element_is_damaged(
+    tmp_path: Path, bad: bytes, ends: str
+) -> None:
+    lake = landed(
+        tmp_path, b"[" + (b"," + ends.encode()).join([GOOD, bad, LAST]) + b"]", "log.json"
+    )
+    assert ids(lake) == ["good", "last"]
+    assert len(rejects_of(lake)) == 1
+
+
+def test_a_document_is_recognised_though_an_element_is_damaged(tmp_path: Path) -> None:
+    text = (SAMPLES / "tau2_results/hotel_concierge.json").read_text()
+    assert text.count('"termination_reason": "user_stop"') > 1
+    damaged = text.replace(
+        '"termination_reason": "user_stop"', '"termination_reason": user_stop', 1
+    )
+    (tmp_path / "whole.json").write_text(text)
+    (tmp_path / "damaged.json").write_text(damaged)
+    whole, less = (
+        land([tmp_path / n], tmp_path / f"{n}.lake") for n in ("whole.json", "damaged.json")
+    )
+    assert (less.runs, less.rejects.total()) == (whole.runs - 1, 1)
+
+
+def test_old_line_ends_and_commas_behind_lines(tmp_path: Path) -> None:
+    assert ids(landed(tmp_path / "cr", GOOD + b"\r" + LAST + b"\r")) == ["good", "last"]
+    lake = landed(tmp_path / "commas", GOOD + b",\n" + LAST + b",\n" + GOOD.replace(b"good", b"x"))
+    assert ids(lake) == ["x"]
+    assert [row[1::2] for row in rejects_of(lake)] == [(1, "trailing_data"), (2, "trailing_data")]

@@ -88,6 +88,6 @@ def test_a_batch_that_is_taken_away_is_forgotten(source: Path, tmp_path: Path) -
     known.refresh()
     gone = lake.batches()[0]
     identity = pl.read_parquet(gone.file("runs"), glob=False)["identity"]
-    gone.path.rename(tmp_path / "elsewhere")
+    gone.file("runs").parent.rename(tmp_path / "elsewhere")
     known.refresh()
     assert known.landed(identity) == []

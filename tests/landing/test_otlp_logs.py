@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from making import runs_of, steps_of
-from reading import args, calls, kinds, sniff
+from reading import args, calls, kinds, read, sniff
 from tracing import (
     START,
     TRACE,
@@ -116,6 +116,13 @@ def test_logs_in_a_file_of_their_own(
     assert steps["kind"].to_list() == WHOLE
     assert steps["content"].to_list() == ["Go", None, None, "Done"]
     assert (steps["input_tokens"].sum(), steps["call_id"].to_list()[2]) == (14, "k")
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_spans_and_logs_in_one_document(tmp_path: Path, indent: int | None) -> None:
+    path = tmp_path / "both.json"
+    path.write_text(json.dumps({**request(*SPANS), **_logs(*MESSAGES)}, indent=indent))
+    assert kinds(read("otlp", path).run) == WHOLE
 
 
 def test_other_log_records_are_no_steps(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ Log records of the same traces are read where they tell what was said to a model
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -100,9 +101,9 @@ _entries = msgspec.json.Decoder(list[Entry]).decode
 def _resources(source: Source) -> Iterator[tuple[Piece, list[Resource] | None]]:
     """Yield the resources of a file, with the bytes they stand in; None where these are damaged."""
     first = source.head.first
-    member = next((name for name in _MEMBERS if isinstance(first, dict) and name in first), None)
-    if source.head.framing == "object" and member is not None:
-        for piece in source.elements(member):
+    members = [name for name in _MEMBERS if isinstance(first, dict) and name in first]
+    if source.head.framing == "object" and members:
+        for piece in chain.from_iterable(map(source.elements, members)):
             yield piece, _one(piece)
     else:
         for piece in source.records():
