@@ -105,6 +105,7 @@ def connect(
     """Open DuckDB in memory, in UTC, with the metric macros installed unless they are not needed."""
     con = duckdb.connect()
     con.execute("SET TimeZone = 'UTC'; SET preserve_insertion_order = true")
+    con.execute("SET enable_progress_bar = false")  # on a terminal it would stand in the results
     if threads is not None:
         con.execute(f"SET threads = {threads}")
     if memory_limit is not None:
