@@ -139,6 +139,7 @@ def connect(
     con = duckdb.connect()
     con.execute("SET TimeZone = 'UTC'; SET preserve_insertion_order = true")
     con.execute("SET parquet_metadata_cache = true")  # files are immutable, and read several times
+    con.execute("SET enable_progress_bar = false")  # on a terminal it would stand in the results
     if threads is not None:
         con.execute(f"SET threads = {threads}")
     if memory_limit is not None:

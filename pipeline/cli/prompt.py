@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -17,13 +18,15 @@ from pipeline.errors import TrajtabError, UnknownNameError
 from pipeline.tables.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from duckdb import DuckDBPyConnection
 
     from pipeline.cli.options import Outputs
 
 FIRST, NEXT = "sql> ", "...> "
+TICK = 0.1
+"""Seconds."""
 QUIT = frozenset({"\\q", "quit", "exit", ".quit", ".exit"})
 
 HELP = {
@@ -54,40 +57,40 @@ class Prompt:
     def run(self) -> None:
         """Read and answer until the person leaves."""
         with Editing([*workbench.VIEWS, *_columns(self.con), *_macros(self.con)]) as editing:
-            for text in self._inputs(editing):
+            while True:
                 try:
-                    self._answer(text)
-                except TrajtabError as error:
-                    say(f"error: {error}")
-                except (KeyboardInterrupt, duckdb.InterruptException):
-                    say("interrupted")
+                    text = self._read(editing)
+                except EOFError:
+                    click.echo(err=True)
+                    return
+                except KeyboardInterrupt:  # forgets what was begun
+                    click.echo(err=True)
+                    continue
+                if text.strip().rstrip("; ").lower() in QUIT:
+                    return
+                self._reply(text)
 
-    def _inputs(self, editing: Editing) -> Iterator[str]:
-        """Read lines up to each ';' that ends a statement; an interrupt forgets what was begun."""
+    def _read(self, editing: Editing) -> str:
+        """Read lines up to the ';' that ends a statement; a word of the prompt is a line."""
         lines: list[str] = []
         while True:
-            try:
-                line = _line(NEXT if lines else FIRST)
-            except EOFError:
-                click.echo(err=True)
-                return
-            except KeyboardInterrupt:
-                click.echo(err=True)
-                lines.clear()
+            line = _line(NEXT if lines else FIRST)
+            if not lines and not line.strip():
                 continue
-            begins = line.strip()
-            if not lines and begins.rstrip("; ").lower() in QUIT:
-                return
-            if not lines and begins.startswith("."):
-                editing.remember([begins])
-                yield begins
-                continue
-            if lines or begins:
-                lines.append(line)
-            if self._is_whole("\n".join(lines)):
+            lines.append(line)
+            text = "\n".join(lines)
+            if (len(lines) == 1 and _is_word(line)) or self._is_whole(text):
                 editing.remember(lines)
-                yield "\n".join(lines)
-                lines.clear()
+                return text
+
+    def _reply(self, text: str) -> None:
+        """Answer, or say why not."""
+        try:
+            self._answer(text.strip())
+        except TrajtabError as error:
+            say(f"error: {error}")
+        except KeyboardInterrupt:
+            say("interrupted")
 
     def _is_whole(self, text: str) -> bool:
         """Tell whether a text ends with a ';' that is in no string and no comment."""
@@ -104,9 +107,21 @@ class Prompt:
             emit(self._asked(*text.rstrip(";").split()), self.outputs)
             return
         for statement in self._split(text):
-            rows = workbench.select(self.con, statement, self._used(statement))
+            rows = self._select(statement)
             self.tell(Result("sql", rows, []), self.outputs)
             say(f"{rows.height:,} row{'' if rows.height == 1 else 's'}")
+
+    def _select(self, statement: str) -> pl.DataFrame:
+        """Run one statement in a thread: DuckDB hears of Ctrl-C only if it is told."""
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(workbench.select, self.con, statement, self._used(statement))
+            try:
+                while not wait([asked], timeout=TICK).done:
+                    pass  # a signal that another thread received is noticed at the next tick
+                return asked.result()
+            except KeyboardInterrupt:
+                self.con.interrupt()
+                raise
 
     def _split(self, text: str) -> list[str]:
         """Return the statements of a text; one that cannot be parsed stays whole."""
@@ -142,6 +157,11 @@ class Prompt:
         else:
             raise UnknownNameError.among("word", word, (told.split()[0] for told in HELP))
         return Result(word[1:], rows, [])
+
+
+def _is_word(line: str) -> bool:
+    word = line.strip().rstrip("; ").lower()
+    return word.startswith(".") or word in QUIT
 
 
 def _line(prompt: str) -> str:
