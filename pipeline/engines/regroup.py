@@ -27,7 +27,7 @@ from xxhash import xxh3_64_intdigest
 
 from pipeline.engines.units import plan
 from pipeline.errors import InputError, LakeError
-from pipeline.landing.reader import BOM, PARQUET
+from pipeline.landing.head import BOM, PARQUET
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

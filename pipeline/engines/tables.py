@@ -21,6 +21,7 @@ from pipeline.tables.aggregate import aggregate_sums
 from pipeline.tables.groups import groups_of, named, per_group, quoted, same
 from pipeline.tables.nulls import null_notes
 from pipeline.tables.percentiles import column_of
+from pipeline.tables.unreferenced import unreferenced
 
 if TYPE_CHECKING:
     import os
@@ -117,7 +118,7 @@ def aggregated(
         exact(con, "by_kind", received(part.by_kind for part in found))
         fixed_point.roll_up(con, listed, groups)
         rows = aggregate_sums(con, listed, groups)
-        nulls = null_notes(con, listed)
+        nulls = null_notes(con, listed) + unreferenced(con, listed)
     finally:
         con.close()
     return rows, [*question.notes, *nulls]

@@ -85,8 +85,7 @@ def aggregate(
     with opened(lake, policy, where) as session:
         chosen = session.metrics(metrics)
         rows = aggregate_scores(session.con, chosen, by)
-        nulls = null_notes(session.con, chosen)
-        nulls += unreferenced(session.con, chosen)
+        nulls = null_notes(session.con, chosen) + unreferenced(session.con, chosen)
     notes = mean_over_groups(rows) if by else []
     return Result("aggregate", rows, [*session.notes, *nulls, *notes])
 

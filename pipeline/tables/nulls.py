@@ -28,8 +28,9 @@ NO_TOKENS: Cause = ("no tokens logged", "total_tokens IS NULL")
 NO_STEPS: Cause = ("no steps", "n_steps = 0")
 OTHERWISE = "undefined by its rule"
 
+NO_REFERENCE: Cause = ("no reference", "status = 'no_reference'")
 OF_REFERENCE: list[Cause] = [
-    ("no reference", "status = 'no_reference'"),
+    NO_REFERENCE,
     ("arguments not captured", "status = 'args_not_captured'"),
 ]
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pipeline.tables.nulls import NO_REFERENCE, causes, conditions
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -18,9 +20,13 @@ NOTE = (
 
 
 def unreferenced(con: DuckDBPyConnection, metrics: Sequence[Metric]) -> list[str]:
-    """Return a note if metrics need a reference and no run of the view `scores` has one."""
-    compared = [metric.name for metric in metrics if metric.reference]
+    """Return a note if metrics compare with expected calls and no run that counts has any.
+
+    It reads the table `sums` that `create_sums` left, as `null_notes` does.
+    """
+    compared = [metric.name for metric in metrics if NO_REFERENCE in causes(metric)]
     if not compared:
         return []
-    (none,) = con.sql("SELECT bool_and(status = 'no_reference') FROM scores").fetchall()[0]
-    return [NOTE.format(compared[0])] if none else []
+    bit = 1 << conditions(metrics).index(NO_REFERENCE[1])
+    kinds = con.sql("SELECT DISTINCT kind FROM sums WHERE n_rows > 0").fetchall()
+    return [NOTE.format(compared[0])] if kinds and all(kind & bit for (kind,) in kinds) else []
