@@ -20,8 +20,8 @@ ARMS = {"baseline": "agent_version = 'v1'", "candidate": "agent_version = 'v2'"}
 def lake(tmp_path_factory):
     home = tmp_path_factory.mktemp("arms")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chunks, "MOST_RECORDS", 60)
-        sample(home / "export", runs=240, seed=4)
+        patch.setattr(chunks, "MOST_RECORDS", 50)
+        sample(home / "export", runs=130, seed=4)
         land([home / "export"], home / "lake", workers=1)
     score(home / "lake")
     return home / "lake"
@@ -31,7 +31,7 @@ def lake(tmp_path_factory):
     "asked",
     [
         ARMS,
-        {**ARMS, "pair": "trial", "metrics": ["all"]},
+        {**ARMS, "pair": "trial", "metrics": ["f1", "success", "n_calls", "n_backtracks", "latency_s"]},
         {**ARMS, "where": "trial = 1"},
         {"baseline": "n_rows > 7", "candidate": "n_rows <= 7"},
         {"baseline": "true", "candidate": "true", "candidate_policy": "preset:openevals"},
