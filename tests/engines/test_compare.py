@@ -31,7 +31,7 @@ def lake(tmp_path_factory):
     "asked",
     [
         ARMS,
-        {**ARMS, "pair": "trial", "metrics": ["f1", "success", "n_calls", "n_backtracks", "latency_s"]},
+        {**ARMS, "pair": "trial", "metrics": ["f1", "success", "n_calls", "cost_usd", "wall_ms"]},
         {**ARMS, "where": "trial = 1"},
         {"baseline": "n_rows > 7", "candidate": "n_rows <= 7"},
         {"baseline": "true", "candidate": "true", "candidate_policy": "preset:openevals"},
