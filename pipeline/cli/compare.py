@@ -12,6 +12,7 @@ from pipeline.cli.options import (
     Outputs,
     baseline_policy_option,
     candidate_policy_option,
+    engine_options,
     lake_argument,
     metric_option,
     output_options,
@@ -25,6 +26,7 @@ from pipeline.tables.compare import PAIRS, compare
 if TYPE_CHECKING:
     from os import PathLike
 
+    from pipeline.engines import Engine
     from pipeline.tables.pairing import Pair
 
 READABLE = (
@@ -66,6 +68,7 @@ trajtab compare lake --baseline "trial < 2" --candidate "trial >= 2" --metric f1
     show_default=True,
     help="How often the bootstrap draws.",
 )
+@engine_options
 @output_options
 def command(
     *,
@@ -80,6 +83,7 @@ def command(
     pair: Pair,
     seed: int,
     resamples: int,
+    engine: Engine | None,
     outputs: Outputs,
 ) -> None:
     """Compare a candidate with a baseline, paired by task.
@@ -99,5 +103,6 @@ def command(
         pair=pair,
         seed=seed,
         resamples=resamples,
+        engine=engine,
     )
     emit(result, outputs, cut=brief(result, READABLE))

@@ -11,6 +11,7 @@ from pipeline.cli.command import command as declare
 from pipeline.cli.options import (
     Outputs,
     by_option,
+    engine_options,
     lake_argument,
     output_options,
     policy_option,
@@ -21,6 +22,8 @@ from pipeline.tables.passk import KS, passk
 
 if TYPE_CHECKING:
     from os import PathLike
+
+    from pipeline.engines import Engine
 
 
 def numbers(value: str | int | Iterable[int]) -> tuple[int, ...]:
@@ -64,6 +67,7 @@ trajtab passk lake --tasks --format csv"""
 @click.option("--tasks", is_flag=True, help="One row per task and k, with its trials counted.")
 @where_option
 @policy_option
+@engine_options
 @output_options
 def command(
     *,
@@ -74,6 +78,7 @@ def command(
     tasks: bool,
     where: str | None,
     policy: str | None,
+    engine: Engine | None,
     outputs: Outputs,
 ) -> None:
     """Show pass@k and pass^k per arm.
@@ -82,5 +87,7 @@ def command(
     over the tasks with k trials. Infrastructure errors count as failures; the _scored columns
     leave them out. Trials of other agents, versions, models or suites are never pooled.
     """
-    result = passk(lake, k=k, by=by, rule=rule, where=where, policy=policy, tasks=tasks)
+    result = passk(
+        lake, k=k, by=by, rule=rule, where=where, policy=policy, tasks=tasks, engine=engine
+    )
     emit(result, outputs)

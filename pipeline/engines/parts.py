@@ -105,8 +105,8 @@ def asked(
 
 def _parts(state: Current, at_least: float) -> list[Part]:
     """Cut the scores into parts; even none are one part, whose tables are empty."""
-    gone = _by_batch(pl.DataFrame({"run_key": state.superseded}, schema={"run_key": pl.UInt64}))
-    said = _by_batch(state.opinions.columns)
+    gone = by_batch(pl.DataFrame({"run_key": state.superseded}, schema={"run_key": pl.UInt64}))
+    said = by_batch(state.opinions.columns)
     parts = []
     for unit in plan(state.scores, _seconds, at_least) or [[]]:
         bases = [run_key_base(folder.manifest["batch"]) for folder in unit]
@@ -119,7 +119,7 @@ def _parts(state: Current, at_least: float) -> list[Part]:
     return parts
 
 
-def _by_batch(rows: pl.DataFrame) -> dict[int, pl.DataFrame]:
+def by_batch(rows: pl.DataFrame) -> dict[int, pl.DataFrame]:
     """Cut rows with a run_key by the first run_key of the batch."""
     base = pl.col("run_key") // (1 << KEY_ROWS) * (1 << KEY_ROWS)
     found = rows.with_columns(_base=base).partition_by("_base", as_dict=True, include_key=False)
@@ -130,11 +130,11 @@ def _seconds(scores: Folder) -> float:
     return scores.rows("scores") * SECONDS_PER_ROW
 
 
-def refuse_subquery(where: str | None) -> None:
-    """Refuse a filter with a query in it: a part of the scores would answer it otherwise.
+def refuse_subquery(where: str | None, option: str = "--where") -> None:
+    """Refuse a condition that looks at other runs: a part of them would answer it otherwise.
 
     Raises:
-        InputError: there is one.
+        InputError: it has a query or a window function in it.
 
     >>> refuse_subquery("f1 > 0.5 AND model = 'select'")
     >>> refuse_subquery("f1 > (SELECT avg(f1) FROM scores)")
@@ -151,11 +151,12 @@ def refuse_subquery(where: str | None) -> None:
         ).fetchall()
     finally:
         con.close()
-    if '"class":"SUBQUERY"' in told[0][0]:
-        raise InputError(
-            f"--where {where!r}: a query in it looks at all runs, and a task sees some: "
-            "use --engine local"
-        )
+    for mark, name in (("SUBQUERY", "query"), ("WINDOW", "window function")):
+        if f'"class":"{mark}"' in told[0][0]:
+            raise InputError(
+                f"{option} {where!r}: a {name} in it looks at all runs, and a task sees some: "
+                "use --engine local"
+            )
 
 
 def sent(relation: DuckDBPyRelation) -> bytes:

@@ -63,11 +63,7 @@ class Opened(NamedTuple):
 
     def metrics(self, names: Sequence[str] | None) -> list[Metric]:
         """Return the metrics of these names; without names those headline metrics all arms have."""
-        wanted = list(dict.fromkeys(names)) if names else None
-        first, *others = (
-            {m.name: m for m in chosen(wanted, arm.policy, self.opinions)} for arm in self.arms
-        )
-        return [m for name, m in first.items() if all(name in other for other in others)]
+        return metrics_of(names, [arm.policy for arm in self.arms], self.opinions)
 
     @property
     def notes(self) -> list[str]:
@@ -87,6 +83,15 @@ class Opened(NamedTuple):
             for arm in self.arms
             if arm.n_unscored
         ]
+
+
+def metrics_of(
+    names: Sequence[str] | None, policies: Sequence[Policy], opinions: Sequence[Metric]
+) -> list[Metric]:
+    """Return the metrics of these names that all policies have; without names the headline ones."""
+    wanted = list(dict.fromkeys(names)) if names else None
+    first, *others = ({m.name: m for m in chosen(wanted, policy, opinions)} for policy in policies)
+    return [m for name, m in first.items() if all(name in other for other in others)]
 
 
 @contextmanager
@@ -123,19 +128,42 @@ def _arms(
     policies = [policy_of(lake, arm.policy) for arm in asked]
     distinct = {policy.hash: policy for policy in policies}
     known = {name: (policy, current(lake, policy)) for name, policy in distinct.items()}
-    sides = [
-        Side(arm.name, policy.hash, _named(arm, where), _condition(arm, where))
+    sides = sides_of(asked, [policy.hash for policy in policies], where)
+    counts = create_arm_runs(con, lake, list(known.values()), sides)
+    opinions = known[policies[0].hash][1].opinions.metrics
+    return found_arms(lake, asked, where, policies, known, counts), opinions
+
+
+def sides_of(asked: Sequence[Asked], policies: Sequence[str], where: str | None) -> list[Side]:
+    """Return arms as they are to be found, each under the policy of a hash."""
+    return [
+        Side(arm.name, policy, _named(arm, where), _condition(arm, where))
         for arm, policy in zip(asked, policies, strict=True)
     ]
-    counts = create_arm_runs(con, lake, list(known.values()), sides)
+
+
+def found_arms(
+    lake: Lake,
+    asked: Sequence[Asked],
+    where: str | None,
+    policies: Sequence[Policy],
+    known: dict[str, tuple[Policy, Current]],
+    counts: Sequence[tuple[int, int]],
+) -> list[Arm]:
+    """Return arms as found, from their numbers of runs and of unscored ones.
+
+    Raises:
+        InputError: one matches no run.
+    """
     found = []
     for arm, policy, (n_runs, n_unscored) in zip(asked, policies, counts, strict=True):
         if not n_runs:
-            runs = counted(len(con.view("runs")), "run")
+            gone = len(known[policy.hash][1].superseded)
+            runs = counted(sum(batch.rows("runs") for batch in lake.batches()) - gone, "run")
             raise InputError(f"{_named(arm, where)} matches none of the lake's {runs}")
         made_from = _hash(lake, known[policy.hash][1], policy, (arm.filter, where))
         found.append(Arm(arm.name, arm.filter, policy, n_runs, n_unscored, made_from))
-    return found, known[policies[0].hash][1].opinions.metrics
+    return found
 
 
 def _condition(arm: Asked, where: str | None) -> str:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
+    from pipeline.engines import Engine
     from pipeline.lake import Lake
     from pipeline.tables.pairing import Pair
 
@@ -34,6 +35,7 @@ def compare(  # noqa: PLR0913 - the options of a question, all named
     pair: Pair = "task",
     seed: int = 0,
     resamples: int = RESAMPLES,
+    engine: Engine | None = None,
 ) -> Result:
     """Compare two arms of a lake, paired by task: one row per metric.
 
@@ -61,6 +63,7 @@ def compare(  # noqa: PLR0913 - the options of a question, all named
             both arms.
         seed: of the bootstrap.
         resamples: how many.
+        engine: where the runs are summed (`pipeline.engines.chosen`); None is this process.
 
     Returns:
         The rows; the table `flips` of the tasks that crossed one half in a metric from 0 to 1,
@@ -100,11 +103,16 @@ def compare(  # noqa: PLR0913 - the options of a question, all named
     from pipeline.tables import comparison, spreads  # noqa: PLC0415
     from pipeline.tables.pairs import split  # noqa: PLC0415
 
-    with opened_arms(lake, asked, where) as arms:
-        listed = arms.metrics(metrics)
-        rows = paired(arms, listed, pair)
-        spread = spreads.spreads(arms.con, listed, rows)
-        tasks = arms.con.table("tasks").pl()
+    if engine is not None:
+        from pipeline.engines.compare import compared  # noqa: PLC0415 - only with an engine
+
+        arms, listed, rows, spread, tasks = compared(engine, lake, asked, where, metrics, pair)
+    else:
+        with opened_arms(lake, asked, where) as arms:
+            listed = arms.metrics(metrics)
+            rows = paired(arms, listed, pair)
+            spread = spreads.spreads(arms.con, listed, rows)
+            tasks = arms.con.table("tasks").pl()
     found = split(rows, listed, seed, resamples)
     table = comparison.table(found, spread)
     lone = only_in(rows, tasks)

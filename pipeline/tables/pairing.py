@@ -42,7 +42,14 @@ def paired(arms: Opened, metrics: Sequence[Metric], pair: Pair = "task") -> pl.D
     """
     con = arms.con
     scales = scales_of(con, metrics)
-    con.execute(f"CREATE OR REPLACE TEMP TABLE parts AS {_parts(metrics, scales, pair)}")
+    con.execute(f"CREATE OR REPLACE TEMP TABLE parts AS {parts(metrics, scales, pair)}")
+    return pairs(con, metrics, scales, pair)
+
+
+def pairs(
+    con: DuckDBPyConnection, metrics: Sequence[Metric], scales: dict[str, float], pair: Pair
+) -> pl.DataFrame:
+    """Return the rows of `paired` from the table `parts`, whose rows add up."""
     con.execute(queries.read("tables/arm_tasks"))
     query, by_trial = queries.read("tables/pairing"), pair == "trial"
     found = []
@@ -68,8 +75,9 @@ def scales_of(con: DuckDBPyConnection, metrics: Iterable[Metric]) -> dict[str, f
     return {**known, **dict(zip(open_ended, found, strict=True))}
 
 
-def _parts(metrics: Iterable[Metric], scales: dict[str, float], pair: Pair) -> str:
-    parts = "".join(
+def parts(metrics: Iterable[Metric], scales: dict[str, float], pair: Pair) -> str:
+    """Return the query of the table `parts`, over the view `arm_runs`."""
+    summed = "".join(
         f", {_part(metric, scales[metric.name])} AS {quoted(f'part_{metric.name}')}"
         for metric in metrics
     )
@@ -79,7 +87,7 @@ def _parts(metrics: Iterable[Metric], scales: dict[str, float], pair: Pair) -> s
             CASE WHEN task_id IS NULL THEN run_key END AS alone,
             CASE WHEN task_id IS NULL THEN run_id END AS run_id,
             {"trial" if pair == "trial" else "NULL::UINTEGER AS trial"},
-            lost, count(*) AS n_runs{parts}
+            lost, count(*) AS n_runs{summed}
         FROM arm_runs
         GROUP BY ALL"""  # noqa: S608 - names of the registry
 

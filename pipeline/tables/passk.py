@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -16,11 +17,13 @@ from pipeline.tables.trials import SUCCESS, count_trials, naming_rule, refuse_re
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from duckdb import DuckDBPyConnection
 
+    from pipeline.engines import Engine
     from pipeline.tables.draws import Estimate, Means
+    from pipeline.tables.groups import Group
 
 ARM = ("agent", "agent_version", "model", "suite")
 """Trials that differ in one of these are never pooled."""
@@ -53,6 +56,7 @@ def passk(
     where: str | None = None,
     policy: str | None = None,
     tasks: bool = False,
+    engine: Engine | None = None,
 ) -> Result:
     """Estimate pass@k and pass^k, without bias: one row per arm and k.
 
@@ -74,6 +78,7 @@ def passk(
         where: a SQL condition over the score columns: the runs that count.
         policy: the policy's file or preset; None is the lake's own.
         tasks: one row per arm, task and k instead, with the trials counted.
+        engine: where trials are counted (`pipeline.engines.chosen`); None is this process.
 
     Raises:
         UnknownNameError: no such group column.
@@ -99,18 +104,38 @@ def passk(
     drawn = _checked(k)
     lake = lake if isinstance(lake, Lake) else Lake.open(lake)
     arms = groups_of([*ARM, *by])
-    with opened(lake, policy, where) as session:
-        with naming_rule(rule, where):
-            counts = count_trials(session.con, arms, rule or SUCCESS)
-        refuse_repeated(lake, session.con, counts)
+    with _counted(lake, arms, rule, where, policy, engine) as (con, counts, told):
+        refuse_repeated(lake, con, counts)
         found = per_task(counts, drawn) if tasks else overall(counts, drawn)
-        rows = named(session.con, found, "arms", arms)
-        notes = [*session.notes, f"a trial passes if {rule or SUCCESS}", *_left_out(session.con)]
+        rows = named(con, found, "arms", arms)
+        notes = [*told, f"a trial passes if {rule or SUCCESS}", *_left_out(con)]
     if tasks:
         keys = [arm.name for arm in arms if arm.name not in TASK_COLUMNS]
         return Result("passk_tasks", rows.select(*keys, *TASK_COLUMNS), notes)
     shown = rows.select(*(arm.name for arm in arms), *COLUMNS)
     return Result("passk", shown, [*notes, *fewer_scored(rows)])
+
+
+@contextmanager
+def _counted(
+    lake: Lake,
+    arms: Sequence[Group],
+    rule: str | None,
+    where: str | None,
+    policy: str | None,
+    engine: Engine | None,
+) -> Iterator[tuple[DuckDBPyConnection, pl.DataFrame, list[str]]]:
+    """Give a connection with the table `arms`, the trials counted, and what to say first."""
+    if engine is not None:
+        from pipeline.engines.passk import counted  # noqa: PLC0415 - only with an engine
+
+        with counted(engine, lake, arms, rule, where, policy) as found:
+            yield found
+        return
+    with opened(lake, policy, where) as session:
+        with naming_rule(rule, where):
+            counts = count_trials(session.con, arms, rule or SUCCESS)
+        yield session.con, counts, session.notes
 
 
 def overall(counts: pl.DataFrame, ks: Sequence[int]) -> pl.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import polars as pl
 
@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from pipeline.metrics.metric import Metric
+
+    class Counting(Protocol):
+        """Creates the table `tuples`."""
+
+        def __call__(self, some: Sequence[Metric], *, shared: bool) -> None:
+            """Count the values of some metrics."""
 
 
 class Key(NamedTuple):
@@ -36,24 +42,43 @@ class Spread(NamedTuple):
 
 
 def spreads(
-    con: DuckDBPyConnection, metrics: Sequence[Metric], rows: pl.DataFrame
+    con: DuckDBPyConnection,
+    metrics: Sequence[Metric],
+    rows: pl.DataFrame,
+    scales: dict[str, float] | None = None,
+    count: Counting | None = None,
 ) -> dict[Key, Spread]:
     """Return the spread of each metric in each arm, after `pairing.paired` made `rows`.
 
     The runs are those whose values the means are of: of the tasks, or trials, that both arms have.
     Values are counted, so that neither runs nor more than a few metrics' values are held.
+
+    Args:
+        con: the connection.
+        metrics: of the comparison.
+        rows: the pairs.
+        scales: of the metrics; None finds them in `arm_runs`.
+        count: creates the table `tuples` for some metrics, of all runs of the arms or of those
+            of the table `shared`; None counts the view `arm_runs`.
     """
     con.execute("CREATE OR REPLACE TEMP TABLE spread_over AS FROM (VALUES (0), (1)) AS s(group_id)")
-    scales = scales_of(con, metrics)
+    scales = scales_of(con, metrics) if scales is None else scales
+
+    def counted_here(some: Sequence[Metric], *, shared: bool) -> None:
+        source = only_shared(con) if shared else "arm_runs"
+        con.execute(f"CREATE OR REPLACE TEMP TABLE tuples AS {tuples(some, source)}")
+
+    count = count or counted_here
     everywhere = _everywhere(rows)
     found: dict[Key, Spread] = {}
     for part in together([metric for metric in metrics if metric.name in everywhere]):
-        _count(con, part, "arm_runs")
+        count(part, shared=False)
         for metric in part:
             found |= _spread(con, metric.name, scales[metric.name])
     for metric in metrics:
         if metric.name not in everywhere:
-            _count(con, [metric], _shared(con, metric))
+            _create_shared(con, metric)
+            count([metric], shared=True)
             found |= _spread(con, metric.name, scales[metric.name])
     return found
 
@@ -70,14 +95,18 @@ def _everywhere(rows: pl.DataFrame) -> set[str]:
     return set(kept.filter(~pl.col("left_out"))["metric"])
 
 
-def _shared(con: DuckDBPyConnection, metric: Metric) -> str:
-    """Return the runs of the tasks, or trials, that both arms have a value of."""
+def _create_shared(con: DuckDBPyConnection, metric: Metric) -> None:
+    """Create the table `shared`: the tasks, or trials, that both arms have a value of."""
     create_sides(con, metric)
     con.execute("""
         CREATE OR REPLACE TEMP TABLE shared AS
         SELECT suite, task_id, alone, trial
         FROM sides JOIN tasks USING (task)
         WHERE baseline_n > 0 AND candidate_n > 0""")
+
+
+def only_shared(con: DuckDBPyConnection) -> str:
+    """Return the runs of the arms that are of the table `shared`."""
     (trials,) = con.sql("SELECT count(trial) FROM shared").fetchall()[0]
     by_trial = "AND shared.trial IS NOT DISTINCT FROM r.trial" if trials else ""
     return f"""
@@ -88,11 +117,11 @@ def _shared(con: DuckDBPyConnection, metric: Metric) -> str:
             {by_trial})"""  # noqa: S608 - names of ours
 
 
-def _count(con: DuckDBPyConnection, metrics: Iterable[Metric], source: str) -> None:
+def tuples(metrics: Iterable[Metric], source: str) -> str:
+    """Return the query that counts the values of some metrics; its rows add up."""
     values = ", ".join(f"{value_of(name)} AS {quoted(name)}" for name in names_of(metrics))
-    con.execute(f"""
-        CREATE OR REPLACE TEMP TABLE tuples AS
-        SELECT in_baseline, in_candidate, {values}, count(*) AS n FROM {source} GROUP BY ALL""")  # noqa: S608 - names of the registry
+    return f"""
+        SELECT in_baseline, in_candidate, {values}, count(*) AS n FROM {source} GROUP BY ALL"""  # noqa: S608 - names of the registry
 
 
 def _spread(con: DuckDBPyConnection, name: str, scale: float) -> Iterator[tuple[Key, Spread]]:

@@ -12,6 +12,8 @@ from pipeline.lake import Lake
 from pipeline.landing.land import land
 from pipeline.scoring import score
 from pipeline.tables.aggregate import aggregate
+from pipeline.tables.compare import compare
+from pipeline.tables.passk import passk
 from pipeline.tables.percentiles import percentiles
 
 if TYPE_CHECKING:
@@ -59,3 +61,15 @@ def test_the_same_tables(engine, lakes: tuple[Path, Path], monkeypatch) -> None:
     assert found.rows.select(keys).equals(wanted.rows.select(keys))
     for name in ("p25", "p50", "p75", "p95"):
         assert found.rows[name].to_list() == pytest.approx(wanted.rows[name].to_list(), rel=1e-12)
+
+
+def test_the_same_arms_and_trials(engine, lakes: tuple[Path, Path]) -> None:
+    here, there = lakes
+    arms = {"baseline": "agent_version = 'v1'", "candidate": "agent_version = 'v2'"}
+    wanted = compare(here, resamples=50, **arms)
+    found = compare(there, resamples=50, engine=engine, **arms)
+    assert found.rows.equals(wanted.rows)
+    for asked in ({}, {"tasks": True}):
+        wanted, found = passk(here, **asked), passk(there, engine=engine, **asked)
+        assert found.rows.equals(wanted.rows)
+        assert found.notes == wanted.notes

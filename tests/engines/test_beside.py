@@ -16,6 +16,8 @@ from pipeline.landing import chunks
 from pipeline.landing.land import land
 from pipeline.scoring import score
 from pipeline.tables.aggregate import aggregate
+from pipeline.tables.compare import compare
+from pipeline.tables.passk import passk
 from pipeline.tables.percentiles import percentiles
 
 ENGINE = Local(1, 0)
@@ -105,3 +107,26 @@ def test_the_mean_is_over_what_people_said(export, tmp_path):
     score(lake)
     row = aggregate(lake, metrics=[HUMAN], engine=ENGINE).rows.row(0, named=True)
     assert (row["n_scored"], row["n_null"], row["mean"]) == (4, 5, 2.875)
+
+
+def test_opinions_are_compared_as_here(export, tmp_path):
+    """t0 has r0 in one arm (3.5), r4 and r8 in the other (4 and 1): 2.5 less 3.5 is -1."""
+    lake = tmp_path / "lake"
+    land([export], lake, workers=1)
+    score(lake)
+    asked = {
+        "baseline": "run_id < 'r4'",
+        "candidate": "run_id >= 'r4'",
+        "metrics": [HUMAN, "n_calls"],
+        "resamples": 20,
+    }
+    whole, found = compare(lake, **asked), compare(lake, engine=ENGINE, **asked)
+    assert found.rows.row(0, named=True)["delta"] == -1
+    assert found.rows.equals(whole.rows)
+    assert (found.notes, found.facts) == (whole.notes, whole.facts)
+    rule = {"rule": f'"{HUMAN}" >= 3', "k": [1], "tasks": True}
+    found = passk(lake, engine=ENGINE, **rule).rows
+    # Of t0 people spoke of r0, r4 and r8; of t3 of r7 alone.
+    assert found.filter(task_id="t0")["n_passed"].to_list() == [2]
+    assert found.filter(task_id="t3")["n_null"].to_list() == [1]
+    assert found.equals(passk(lake, **rule).rows)

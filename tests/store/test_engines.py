@@ -15,6 +15,8 @@ from pipeline.landing import chunks
 from pipeline.landing.land import land
 from pipeline.scoring import score
 from pipeline.tables.aggregate import aggregate
+from pipeline.tables.compare import compare
+from pipeline.tables.passk import passk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,6 +67,19 @@ def test_everything_is_as_on_a_disk(tmp_path: Path, memory: Memory, shelves: Pat
     assert (land([file], URL, engine=ENGINE).runs, score(URL, engine=ENGINE).runs) == (0, 0)
     assert memory.names(URL) == before
     assert list(shelves.iterdir()) == []
+
+
+def test_arms_and_trials_are_as_on_a_disk(tmp_path: Path, memory: Memory) -> None:
+    file = source(tmp_path, range(8))
+    land([file], URL, workers=1)
+    score(URL)
+    local = on_a_disk(file, tmp_path / "local")
+    arms = {"baseline": "run_key % 2 = 0", "candidate": "true", "resamples": 20}
+    found, whole = compare(URL, engine=ENGINE, **arms), compare(local, **arms)
+    assert found.rows.equals(whole.rows)
+    assert found.notes == whole.notes
+    assert passk(URL, engine=ENGINE).rows.equals(passk(local).rows)
+    assert memory.stores
 
 
 def test_a_stopped_driver_is_resumed(
