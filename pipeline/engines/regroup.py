@@ -27,7 +27,8 @@ from xxhash import xxh3_64_intdigest
 
 from pipeline.engines.units import plan
 from pipeline.errors import InputError, LakeError
-from pipeline.landing.head import BOM, PARQUET
+from pipeline.landing.head import BOM
+from pipeline.landing.reader import PARQUET
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
