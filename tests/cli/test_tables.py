@@ -51,12 +51,20 @@ def test_aggregate_passes_on_what_is_typed(run, asked):
         "metrics": ("f1", "recall"),
         "where": "trial = 0",
         "policy": "p.toml",
+        "engine": None,
     }
 
 
 def test_aggregate_by_default_groups_by_nothing_and_leaves_the_metrics_open(run, asked):
     run("aggregate", "l")
-    assert asked == {"lake": Path("l"), "by": (), "metrics": None, "where": None, "policy": None}
+    assert asked == {
+        "lake": Path("l"),
+        "by": (),
+        "metrics": None,
+        "where": None,
+        "policy": None,
+        "engine": None,
+    }
 
 
 def test_percentiles_pass_on_the_quantiles(run, asked):
