@@ -31,7 +31,7 @@ def test_what_is_typed_reaches_the_library(run, asked):
     assert run("passk", "l", *args, "--policy", "p.toml", "--tasks").exit_code == 0
     assert asked == {
         "lake": Path("l"), "k": (1, 3), "by": ("labels.team",), "rule": "f1 = 1",
-        "where": "trial < 4", "policy": "p.toml", "tasks": True,
+        "where": "trial < 4", "policy": "p.toml", "tasks": True, "engine": None,
     }  # fmt: skip
 
 
@@ -39,7 +39,7 @@ def test_by_default_k_is_1_2_and_4(run, asked):
     assert run("passk", "l").exit_code == 0
     assert asked == {
         "lake": Path("l"), "k": (1, 2, 4), "by": (), "rule": None, "where": None, "policy": None,
-        "tasks": False,
+        "tasks": False, "engine": None,
     }  # fmt: skip
 
 
