@@ -166,3 +166,14 @@ def test_text_that_looks_like_a_member_stays(tmp_path: Path) -> None:
     words = '{"trace_id": "x", "string_value": 1}'
     span = _snake(request(chat(1, gen_ai__completion=json.dumps({"text": words}))))
     assert items(tmp_path, span).run.final_output == words
+
+
+def test_a_member_far_behind_the_head_of_a_long_document(tmp_path: Path) -> None:
+    """Logs stand behind 300 KB of another resource's spans: they count all the same."""
+    long = tool("g", 9, {"x": "x" * 300_000}, id="00000000000000ff", parent="00000000000000aa")
+    whole = {**request(*SPANS, long), **_logs(*MESSAGES)}
+    path = tmp_path / "long.json"
+    path.write_text(json.dumps(whole, indent=1))
+    (run,) = read("otlp", path).runs
+    assert [step.content for step in run.steps if step.kind == "message"] == ["Go"]
+    assert len(calls(run)) == 2

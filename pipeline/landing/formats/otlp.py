@@ -6,6 +6,8 @@ Log records of the same traces are read where they tell what was said to a model
 from __future__ import annotations
 
 from itertools import chain
+from mmap import ACCESS_READ, mmap
+from os import SEEK_END
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -16,6 +18,7 @@ from pipeline.landing.formats import Format
 from pipeline.landing.genai import tells_messages
 from pipeline.landing.model import RejectError
 from pipeline.landing.otlp import Entry, camel, hex_id, plain, whole
+from pipeline.landing.reader import HEAD_BYTES
 from pipeline.landing.scattered import Part, gathered, reread
 from pipeline.landing.spans import Span
 from pipeline.landing.trace import run_of
@@ -103,11 +106,21 @@ def _resources(source: Source) -> Iterator[tuple[Piece, list[Resource] | None]]:
     first = source.head.first
     members = [name for name in _MEMBERS if isinstance(first, dict) and name in first]
     if source.head.framing == "object" and members:
+        members += _behind_the_head(source, members)
         for piece in chain.from_iterable(map(source.elements, members)):
             yield piece, _one(piece)
     else:
         for piece in source.records():
             yield piece, _several(piece)
+
+
+def _behind_the_head(source: Source, seen: list[str]) -> list[str]:
+    """Return the members that stand further on in a long document than its head shows."""
+    with source.open() as file:
+        if file.seek(0, SEEK_END) <= HEAD_BYTES:
+            return []
+        with mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+            return [n for n in _MEMBERS if n not in seen and data.find(b'"%b"' % n.encode()) >= 0]
 
 
 def _one(piece: Piece) -> list[Resource] | None:
