@@ -33,8 +33,9 @@ def history_file() -> Path | None:
 class Editing:
     """Keys, history and completion while it is open; without the readline module, nothing."""
 
-    def __init__(self, words: Iterable[str]) -> None:
-        self._words = sorted({*words, *KEYWORDS}, key=str.lower)
+    def __init__(self, words: Iterable[str], tables: Iterable[str] = ()) -> None:
+        self._words = sorted({*words, *tables, *KEYWORDS}, key=str.lower)
+        self._tables = sorted(tables)
         self._file = history_file()
         self._readline: Any = None
 
@@ -80,5 +81,13 @@ class Editing:
         >>> Editing(["runs", "run_id"]).candidate("RUN", 1)
         'runs'
         """
-        found = [word for word in self._words if word.lower().startswith(begun.lower())]
+        known = self._tables if self._wants_table() else self._words
+        found = [word for word in known if word.lower().startswith(begun.lower())]
         return found[number] if number < len(found) else None
+
+    def _wants_table(self) -> bool:
+        """Tell whether a table's name comes next, where any are known."""
+        if self._readline is None or not self._tables:
+            return False
+        before = self._readline.get_line_buffer()[: self._readline.get_begidx()]
+        return before.upper().rstrip().endswith(("FROM", "JOIN"))

@@ -56,7 +56,8 @@ class Prompt:
 
     def run(self) -> None:
         """Read and answer until the person leaves."""
-        with Editing([*workbench.VIEWS, *_columns(self.con), *_macros(self.con)]) as editing:
+        words = [*_columns(self.con), *_macros(self.con)]
+        with Editing(words, tables=workbench.VIEWS) as editing:
             while True:
                 try:
                     text = self._read(editing)

@@ -196,4 +196,5 @@ def test_reading_again_fetches_nothing_again(tmp_path: Path, memory: Memory) -> 
     assert {kind for kind, _ in memory.requests} == {"get", "list"}
     assert {name for kind, name in memory.requests if kind == "get"} == {"lake.json", "head.json"}
     lists = [name for kind, name in memory.requests if kind == "list"]
-    assert sorted(name.split("/")[0] for name in lists) == ["batches", "scores", "tasks"]
+    parents = ["annotations", "batches", "judgments", "scores", "tasks"]
+    assert sorted(name.split("/")[0] for name in lists) == parents
