@@ -90,4 +90,4 @@ class Editing:
         if self._readline is None or not self._tables:
             return False
         before = self._readline.get_line_buffer()[: self._readline.get_begidx()]
-        return before.upper().rstrip().endswith(("FROM", "JOIN"))
+        return bool(before.upper().rstrip().endswith(("FROM", "JOIN")))

@@ -234,7 +234,7 @@ class TestTable:
         found = Result(
             "demo", pl.DataFrame({"metric": ["f1", "n_steps", "own"], "mean": [1, 2, 3]}), []
         )
-        monkeypatch.setattr(metrics_command, "listed", lambda: found)
+        monkeypatch.setattr(metrics_command, "listed", lambda _more: found)
         lines = run("metrics").stdout.splitlines()
         assert [line.split()[-1] for line in lines if line[:1].isalpha()] == [
             "better", "higher", "lower", NULL,

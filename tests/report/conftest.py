@@ -37,9 +37,12 @@ def rich_text(rich: Lake) -> str:
         return report(rich, **ARMS)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Start Debian's Chromium; skips where it is not installed."""
+    """Start Debian's Chromium; skips where it is not installed.
+
+    For one module: while it is open its event loop counts as running, and others want their own.
+    """
     chromium = shutil.which("chromium")
     if chromium is None:
         pytest.skip("chromium is not installed: apt-get install chromium")

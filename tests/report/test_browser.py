@@ -53,7 +53,7 @@ OVERLAPS = """() => [...document.querySelectorAll('figure svg')].flatMap(svg => 
 })"""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def file(rich, browser, tmp_path_factory):
     del browser  # without one there is nothing to make the page for
     path = tmp_path_factory.mktemp("page") / "report.html"
@@ -61,7 +61,7 @@ def file(rich, browser, tmp_path_factory):
     return path
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def run_file(rich, browser, tmp_path_factory):
     del browser
     path = tmp_path_factory.mktemp("page") / "run.html"
