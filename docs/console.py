@@ -35,13 +35,15 @@ def told(command: str, folder: Path) -> str:
         RuntimeError: it fails.
     """
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    # A page is as wide as it is, however wide the terminal of whoever makes it.
+    own = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
     done = subprocess.run(  # noqa: S603 - the pages' own commands
         ["bash", "-c", command],  # noqa: S607 - the shell of the page
         check=False,
         capture_output=True,
         text=True,
         cwd=folder,
-        env={**os.environ, "PATH": path},
+        env={**own, "PATH": path},
     )
     if done.returncode:
         raise RuntimeError(f"{command}exit code {done.returncode}\n{done.stdout}{done.stderr}")
