@@ -44,6 +44,15 @@ class Calls:
             for kind, name, raw in zip(kinds, names, raws, strict=True)
         ]
 
+    def expected(self, name: str, raw: Raw) -> Call:
+        """Return an expected call; most are made, too, and then worked out once for both."""
+        data = None if raw is UNSET else _joined((raw,))
+        if data is None or data.strip() == b"null":
+            return canonical_call(name, raw, expected=True)
+        key = (name, data)
+        at = self._known.get(key)
+        return self._calls[self._enter(key, raw) if at is None else at]
+
     def _enter(self, key: tuple[str | None, bytes | None], raw: Raw) -> int:
         name, data = key
         self._calls.append(canonical_call(name or "", raw))

@@ -6,18 +6,22 @@ and read again there. Small files share a chunk; a large file fills several of i
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from xxhash import xxh3_64_intdigest, xxh3_128
 
 from pipeline.landing import formats
+from pipeline.landing.lines import blocks
 from pipeline.landing.places import Slice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from pipeline.landing.lines import Block
     from pipeline.landing.reader import Source
 
 LANDER_VERSION = 4
@@ -71,6 +75,25 @@ class _Open:
         self._hash.update(data)
         self.records += 1
         self.bytes += size
+
+    def add_all(self, block: Block) -> None:
+        """Enter lines: what stands between them is hashed as well."""
+        self._hash.update(array("Q", block.sizes).tobytes())
+        self._hash.update(block.span())
+        self.records += len(block.sizes)
+        self.bytes += sum(block.sizes)
+
+    def room(self, sizes: Sequence[int]) -> int:
+        """Tell how many of the next records it takes until it is full; all of them, or fewer."""
+        most = min(len(sizes), MOST_RECORDS - self.records)
+        if self.bytes + sum(sizes) < MOST_BYTES:
+            return most
+        filled = accumulate(sizes, initial=self.bytes)
+        return min(most, sum(1 for before in filled if before < MOST_BYTES))
+
+    @property
+    def full(self) -> bool:
+        return self.records >= MOST_RECORDS or self.bytes >= MOST_BYTES
 
     @property
     def overfull(self) -> bool:
@@ -134,6 +157,9 @@ class _File:
         form = formats.get(found.format)
         self._found = found
         self._context = form.prepare(found.source) if form.prepare else None
+        in_blocks = form.decode_many is not None and found.source.head.framing == "lines"
+        self._blocks = _blocks(found.source) if in_blocks else iter(())
+        self._enter = self._by_block if in_blocks else self._by_piece
         self._pieces = form.pieces(found.source)
         self._seen = None if form.decode_many else _Occurrences()
         self._first = True
@@ -143,19 +169,39 @@ class _File:
         """Enter the next records into a chunk, until it is full or the file ends."""
         part = Slice(self._found.source, self._found.format, self._context, first=self._first)
         self._first = False
-        for each in (chunk, beside):
-            if each is not None:
-                each.begin(part)
+        both = [chunk] if beside is None else [chunk, beside]
+        for each in both:
+            each.begin(part)
+        self.ended = not self._enter(part, both)
+        return part
+
+    def _by_piece(self, part: Slice, both: Sequence[_Open]) -> bool:
+        """Enter records one by one; tell whether the first chunk is full."""
         occurrence = self._seen.next if self._seen else _never_twice
         for piece in self._pieces:
-            chunk.add(piece.data)
-            if beside is not None:
-                beside.add(piece.data)
+            for each in both:
+                each.add(piece.data)
             part.places.add(piece, occurrence(piece.data))
-            if chunk.records >= MOST_RECORDS or chunk.bytes >= MOST_BYTES:
-                return part
-        self.ended = True
-        return part
+            if both[0].full:
+                return True
+        return False
+
+    def _by_block(self, part: Slice, both: Sequence[_Open]) -> bool:
+        """Enter records many at a time, of which each is one line."""
+        for block in self._blocks:
+            taken, rest = block.split(both[0].room(block.sizes))
+            for each in both:
+                each.add_all(taken)
+            part.places.add_all(taken)
+            if both[0].full:
+                self._blocks = chain([rest] if rest.sizes else [], self._blocks)
+                return True
+        return False
+
+
+def _blocks(source: Source) -> Iterator[Block]:
+    with source.open() as file:
+        yield from blocks(file)
 
 
 def _never_twice(_data: bytes) -> int:

@@ -190,6 +190,8 @@ def _new_tasks(known: Known, staged: Staged) -> Draft | None:
     )
     if tools.height:
         tables["tools"] = tools
-    told = repr((known.sequence, [table.rows() for table in tables.values()]))
+    # A reference set's name tells its content.
+    sets = references["reference_set"].unique(maintain_order=True).to_list()
+    told = repr((known.sequence, tasks.rows(), tools.rows(), sets))
     name = "t-" + xxh3_128_hexdigest(told.encode())[:24]
     return Draft(f"tasks/{name}", tables, {"name": name, "sequence": known.sequence})

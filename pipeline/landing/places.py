@@ -20,6 +20,8 @@ from pipeline.landing.reader import Piece, Source
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pipeline.landing.lines import Block
+
 GROUP_RECORDS = 1024
 GROUP_BYTES = 1 << 21
 """Records are decoded so many at a time: what a processor's cache holds is quick to walk again."""
@@ -56,6 +58,13 @@ class Places(Sequence[Place]):
         self._size.append(len(data))
         self._line.append(line)
         self._ordinal.append(ordinal)
+
+    def add_all(self, block: Block) -> None:
+        """Enter the next records, none of which is a repetition or in parts."""
+        self._offset.extend(block.offsets)
+        self._size.extend(block.sizes)
+        self._line.extend(block.lines)
+        self._ordinal.extend(range(block.ordinal, block.ordinal + len(block.sizes)))
 
     def __len__(self) -> int:
         return len(self._offset)
@@ -181,6 +190,8 @@ def _are_utf8(texts: list[bytes]) -> bool:
     >>> _are_utf8(["a\u00e9".encode(), b"a"]), _are_utf8([b"a\xe9"])
     (True, False)
     """
+    if all(map(bytes.isascii, texts)):
+        return True
     try:
         pl.Series(texts, dtype=pl.Binary).cast(pl.String)
     except pl.exceptions.PolarsError:

@@ -22,6 +22,7 @@ from pipeline.errors import SourceNotFoundError
 from pipeline.landing.framing import documents_of, elements_of, holds_several, more_lines
 from pipeline.landing.glue import GLUE, unglued
 from pipeline.landing.head import BOM, START, Head, look, of_several
+from pipeline.landing.lines import late
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -100,7 +101,7 @@ class Source:
                     data = line.strip()
                     begin = offset
                     if line[:1] not in START:
-                        data, begin = _late(line, offset, first=number == 1)
+                        data, begin = late(line, offset, first=number == 1)
                     offset += len(line)
                     for at, value in unglued(data) if split else ((0, data),):
                         if value:
@@ -175,12 +176,6 @@ def _elements(document: Element) -> Iterator[Piece]:
         return
     for at, value in unglued(data):
         yield Piece(value, line + data.count(b"\n", 0, at), offset + at)
-
-
-def _late(line: bytes, offset: int, *, first: bool) -> tuple[bytes, int]:
-    """Return a record and where it begins, where that is not the line's begin."""
-    body = (line.removeprefix(BOM) if first else line).lstrip()
-    return body.rstrip(), offset + len(line) - len(body)
 
 
 def _may_be_glued(lines: list[bytes]) -> bool:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from xxhash import xxh3_128
 
-from pipeline.landing.canonical import Keyer
 from pipeline.landing.model import RejectError
 from pipeline.schema import References as Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from pipeline.landing.canonical import Call, Raw
     from pipeline.landing.model import Expected, References
 
 Row = tuple[Any, ...]
@@ -29,8 +29,9 @@ _COLUMNS = Table.names()[1:]
 class ReferenceBook:
     """Collects the distinct reference sets of a batch."""
 
-    def __init__(self) -> None:
-        self._key = Keyer(expected=True)
+    def __init__(self, call: Callable[[str, Raw], Call]) -> None:
+        """`call` makes an expected call of a tool's name and raw arguments."""
+        self._key = call
         self._sets: dict[str, list[Row]] = {}
 
     def add(self, references: References | None) -> str | None:
@@ -83,5 +84,8 @@ class ReferenceBook:
     def frame(self) -> pl.DataFrame:
         """Return all sets as rows of the `references` table, by name."""
         # The order in which they came depends on how many records were decoded together.
-        rows = [(name, *row) for name, rows in sorted(self._sets.items()) for row in rows]
-        return pl.DataFrame(rows, schema=Table.polars(), orient="row")
+        ordered = sorted(self._sets.items())
+        names = [name for name, rows in ordered for _ in rows]
+        columns = zip(*(row for _, rows in ordered for row in rows), strict=True)
+        told = dict(zip(Table.names(), (names, *columns), strict=True)) if names else {}
+        return pl.DataFrame(told, schema=Table.polars())

@@ -51,7 +51,7 @@ class Rows:
         self._options = options
         self._labels = canonical_json(options.labels)
         self._calls = Calls()
-        self.book = ReferenceBook()
+        self.book = ReferenceBook(self._calls.expected)
         self._tasks: dict[str, Task] = {}
         self._runs = Stacked()
         self._steps = Stacked()

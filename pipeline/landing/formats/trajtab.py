@@ -87,9 +87,10 @@ def _checked(record: Record) -> Record:
     if record.trial is not None and record.trial < 0:
         raise RejectError("bad_value", f"trial is {record.trial}; it counts from 0")
     if record.final_output is None:
-        record.final_output = next(
-            (step.content for step in reversed(record.steps) if step.kind == "final"), None
-        )
+        for step in reversed(record.steps):
+            if step.kind == "final":
+                record.final_output = step.content
+                break
     return record
 
 
