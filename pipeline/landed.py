@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
-from pyarrow import dataset as ds
 
 from pipeline.current import scores_schema
 from pipeline.lake import Lake
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
+    from pyarrow.dataset import Dataset
     from pyarrow.fs import FileSystem
 
     from pipeline.current import Current
@@ -79,8 +79,10 @@ def sources(lake: Lake, state: Current, policy: Policy) -> list[Landed]:
     ]
 
 
-def dataset(landed: Landed) -> ds.Dataset:
+def dataset(landed: Landed) -> Dataset:
     """Return the files as one dataset, of which DuckDB reads the columns and rows it needs."""
+    from pyarrow import dataset as ds  # noqa: PLC0415 - loads pandas where that is installed
+
     schema = landed.schema.to_frame().to_arrow().schema
     numbers = [pa.scalar(number, pa.uint32()) for number in range(len(landed.files))]
     if landed.counted:
