@@ -15,14 +15,14 @@ ROWS = 1 << 18
 """Of a row group, at most."""
 
 
-def write_table(table: pl.DataFrame, path: Path) -> None:
+def write_table(name: str, table: pl.DataFrame, path: Path) -> None:
     """Write one table and make sure it is on the disk.
 
-    Scores are mostly fractions of few values, which every table reads again: pyarrow writes them
-    with dictionaries, which Polars does for whole numbers and text only. That is a fifth more
-    work than writing without, once, and nearly half of the work of reading, each time.
+    Scores are fractions of few values, which every table reads again: pyarrow writes them with
+    dictionaries, which Polars does for whole numbers and text only. That is a fifth more work than
+    writing without, once, and nearly half of the work of reading, each time.
     """
-    if 2 * sum(dtype.is_float() for dtype in table.dtypes) > table.width:
+    if name == "scores":
         from pyarrow import parquet  # noqa: PLC0415 - heavy, and only for scores
 
         parquet.write_table(
