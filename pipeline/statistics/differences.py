@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import fsum
 from typing import TYPE_CHECKING
@@ -29,6 +29,8 @@ class Differences:
     """Are they differences of 0/1 results with one trial in each arm?"""
     seed: int = 0
     resamples: int = RESAMPLES
+    drawn: Resampled | None = None
+    """Their bootstrap, where it is made together with that of others."""
 
     @property
     def count(self) -> int:
@@ -63,7 +65,13 @@ class Differences:
     @cached_property
     def resampled(self) -> Resampled:
         """The bootstrap."""
-        return resample(self.values, self.seed, self.resamples)
+        return self.drawn or resample(self.values, self.seed, self.resamples)
+
+    @property
+    def turned(self) -> Differences:
+        """The same the other way round."""
+        # Subtracted from 0.0, so that none is -0.0.
+        return replace(self, values=0.0 - self.values, drawn=self.resampled.turned)
 
     @cached_property
     def p_above(self) -> float | None:

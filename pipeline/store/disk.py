@@ -153,7 +153,7 @@ def write_folder(folder: Path, draft: Draft) -> None:
     """Write a draft's tables into a new folder, its manifest last, and see them to the disk."""
     folder.mkdir()
     for name, table in draft.tables.items():
-        write_table(table, folder / f"{name}.parquet")
+        write_table(name, table, folder / f"{name}.parquet")
     _write_bytes(folder / "manifest.json", msgspec.json.encode(draft.told()))
 
 

@@ -133,7 +133,7 @@ class ObjectStorage(ObjectReader):
 
         def upload(table: str) -> dict[str, Any]:
             path = work / f"{secrets.token_hex(8)}.parquet"
-            write_table(draft.tables[table], path)
+            write_table(table, draft.tables[table], path)
             told = self._upload(f"{draft.relative}/{table}", path, known)
             path.unlink()
             return told

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from pipeline.statistics.bootstrap import resample_each
 from pipeline.statistics.differences import Differences, mean_of
 from pipeline.statistics.needs import RESAMPLES
 
@@ -37,8 +38,8 @@ class Pairs:
 
     metric: Metric
     tasks: pl.DataFrame
-    seed: int = 0
-    resamples: int = RESAMPLES
+    differences: Differences
+    """Baseline less candidate, per shared task."""
 
     @cached_property
     def shared(self) -> pl.DataFrame:
@@ -50,25 +51,10 @@ class Pairs:
         """1 where a lower value is worse, -1 where a higher one is."""
         return -1 if self.metric.better == "lower" else 1
 
-    @property
-    def binary(self) -> bool:
-        """Is it a 0/1 metric with one trial per task in each arm?"""
-        trials = self.shared.select((pl.col("baseline_n") == 1) & (pl.col("candidate_n") == 1))
-        return self.metric.kind == "flag" and bool(trials.to_series().all())
-
-    @cached_property
-    def differences(self) -> Differences:
-        """Baseline less candidate, per task."""
-        return self._differences(1)
-
     @cached_property
     def drops(self) -> Differences:
-        """The same, turned so that a positive one is worse."""
-        return self.differences if self.sign == 1 else self._differences(self.sign)
-
-    def _differences(self, sign: int) -> Differences:
-        values = sign * self.shared["difference"].to_numpy() + 0.0  # no -0.0
-        return Differences(values, self.binary, self.seed, self.resamples)
+        """The differences, turned so that a positive one is worse."""
+        return self.differences if self.sign == 1 else self.differences.turned
 
     def means(self, arm: str) -> NDArray[np.float64]:
         """Return the task means of an arm, over the shared tasks."""
@@ -124,9 +110,22 @@ class Pairs:
         return (asked - self.n_lost) / asked if asked else None
 
 
-def split(rows: pl.DataFrame, metrics: list[Metric], seed: int, resamples: int) -> list[Pairs]:
-    """Return the pairs of each metric."""
+def split(
+    rows: pl.DataFrame, metrics: list[Metric], seed: int = 0, resamples: int = RESAMPLES
+) -> list[Pairs]:
+    """Return the pairs of each metric, whose differences are resampled together."""
+    tasks = [rows.filter(pl.col("place") == place) for place in range(len(metrics))]
+    values = [some["difference"].drop_nulls().to_numpy() + 0.0 for some in tasks]  # no -0.0
     return [
-        Pairs(metric, rows.filter(pl.col("place") == place), seed, resamples)
-        for place, metric in enumerate(metrics)
+        Pairs(metric, some, Differences(found, _binary(metric, some), seed, resamples, drawn))
+        for metric, some, found, drawn in zip(
+            metrics, tasks, values, resample_each(values, seed, resamples), strict=True
+        )
     ]
+
+
+def _binary(metric: Metric, tasks: pl.DataFrame) -> bool:
+    """Tell whether it is a 0/1 metric with one trial per shared task in each arm."""
+    single = (pl.col("baseline_n") == 1) & (pl.col("candidate_n") == 1)
+    shared = tasks.filter(pl.col("difference").is_not_null())
+    return metric.kind == "flag" and bool(shared.select(single.all()).item())

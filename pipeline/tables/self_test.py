@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import polars as pl
 from scipy import stats
 
 from pipeline.errors import InputError, NotJudgeableError
+from pipeline.statistics.bootstrap import AT_ONCE, resample_each
 from pipeline.statistics.differences import Differences, mean_of
 from pipeline.tables.arm_runs import value_of
 from pipeline.tables.fixed_point import literal, units
@@ -123,10 +125,7 @@ def halves(trials: Trials, seed: int, splits: int) -> Iterator[Halves]:
 
 
 def _row(gate: Gate, metric: Metric, trials: Trials, told: GateFile, splits: int) -> dict[str, Any]:
-    verdicts = [
-        _verdict(gate, metric, half, told)
-        for half in (halves(trials, told.seed, splits) if len(trials.counts) else ())
-    ]
+    verdicts = list(_verdicts(gate, metric, trials, told, splits)) if len(trials.counts) else []
     row: dict[str, Any] = {
         "metric": gate.metric,
         "rule": gate.rule,
@@ -145,14 +144,20 @@ def _row(gate: Gate, metric: Metric, trials: Trials, told: GateFile, splits: int
     return row
 
 
-def _verdict(gate: Gate, metric: Metric, half: Halves, told: GateFile) -> str:
-    sign = -1 if metric.better == "lower" else 1
-    drops = Differences(
-        sign * (half.first - half.second) + 0.0,
-        binary=metric.kind == "flag" and half.single,
-        seed=told.seed,
-        resamples=told.resamples,
-    )
+def _verdicts(
+    gate: Gate, metric: Metric, trials: Trials, told: GateFile, splits: int
+) -> Iterator[str]:
+    """Yield the verdict of each split; many are resampled together, but not so many as to fill memory."""
+    drawn, sign = halves(trials, told.seed, splits), -1 if metric.better == "lower" else 1
+    while some := list(islice(drawn, max(1, AT_ONCE // len(trials.counts)))):
+        values = [sign * (half.first - half.second) + 0.0 for half in some]
+        found = resample_each(values, told.seed, told.resamples)
+        for half, drops, resampled in zip(some, values, found, strict=True):
+            binary = metric.kind == "flag" and half.single
+            yield _verdict(gate, half, Differences(drops, binary, drawn=resampled))
+
+
+def _verdict(gate: Gate, half: Halves, drops: Differences) -> str:
     base = mean_of(half.first) or 0.0
     relative = (gate.max_drop_relative or 0.0) * abs(base)
     allowed = relative if gate.max_drop is None else gate.max_drop

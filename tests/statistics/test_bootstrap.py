@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from pipeline.statistics import bootstrap
-from pipeline.statistics.bootstrap import resample
+from pipeline.statistics.bootstrap import resample, resample_each
 
 
 def test_many_values_give_the_percentile_interval_of_scipy():
@@ -52,6 +52,35 @@ def test_how_many_draws_are_held_at_once_changes_nothing(monkeypatch):
     whole = resample(values, seed=7).means.tobytes()
     monkeypatch.setattr(bootstrap, "AT_ONCE", 100)
     assert resample(values, seed=7).means.tobytes() == whole
+
+
+def test_a_sample_among_others_is_resampled_as_if_it_were_alone(monkeypatch):
+    """Of any size of number and of values; how many are taken together changes nothing either."""
+    rng = np.random.default_rng(2)
+    samples = [
+        rng.normal(size=n) * size for n in (33, 1, 50) for size in (1, 1e300, 1e-300, 5e-324)
+    ]
+    samples += [rng.integers(0, 4, 33) / 3, np.zeros(33), np.array([])]
+    alone = [resample(values, seed=7).means.tobytes() for values in samples]
+    for held in (bootstrap.HELD, 100):
+        monkeypatch.setattr(bootstrap, "HELD", held)
+        assert [found.means.tobytes() for found in resample_each(samples, seed=7)] == alone
+
+
+def test_totals_are_those_of_the_values_drawn_added_as_whole_numbers():
+    """By hand: the same draws, gathered and added as Python's integers."""
+    values = np.random.default_rng(6).normal(size=21)
+    drawn = np.random.default_rng(7).integers(0, 21, size=(300, 21))
+    whole = [round(value * 2.0**54) for value in values.tolist()]
+    totals = sorted(sum(whole[place] for place in row) for row in drawn.tolist())
+    exact = [float(total) / 2.0**54 / 21 for total in totals]
+    assert resample(values, seed=7, resamples=300).means.tolist() == pytest.approx(exact, rel=1e-13)
+
+
+def test_turned_values_have_turned_resamples():
+    values = np.random.default_rng(5).integers(-3, 4, 40) / 3
+    turned = resample(0.0 - values, seed=7)
+    assert resample(values, seed=7).turned.means.tobytes() == turned.means.tobytes()
 
 
 def test_what_cancels_is_zero():
