@@ -16,7 +16,7 @@ from pipeline.landing import formats
 from pipeline.landing.places import Slice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from pipeline.landing.reader import Source
 
@@ -41,6 +41,8 @@ class Recognised(NamedTuple):
     source: Source
     format: str
     reason: str
+    apart: bool = False
+    """Do the documents of the file land as if each were a file?"""
 
 
 class _Open:
@@ -96,7 +98,7 @@ class _Occurrences:
         return self._more[digest]
 
 
-def cut(recognised: Sequence[Recognised], options: str) -> Iterator[Chunk]:
+def cut(recognised: Iterable[Recognised], options: str) -> Iterator[Chunk]:
     """Cut files into chunks, reading each once.
 
     A file that fits into a chunk is never split; files share a chunk while they fit. `options`

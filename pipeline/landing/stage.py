@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -77,11 +78,18 @@ def stage(chunk: Chunk, options: Options) -> Staged:
         tools=tools_frame(rows.tasks, options.suite),
         references=rows.book.frame(),
         formats=sorted({part.format for part in chunk.slices}),
-        sources=[
-            {"path": part.source.shown, "format": part.format, "records": len(part.places)}
-            for part in chunk.slices
-        ],
+        sources=_sources(chunk.slices),
     )
+
+
+def _sources(slices: list[Slice]) -> list[dict[str, str | int]]:
+    """Return the files of a chunk, one each, though its documents may have landed apart."""
+    records: Counter[tuple[str, str]] = Counter()
+    for part in slices:
+        records[part.source.shown, part.format] += len(part.places)
+    return [
+        {"path": path, "format": form, "records": count} for (path, form), count in records.items()
+    ]
 
 
 def _decode(part: Slice, rows: Rows, *, strict: bool) -> None:

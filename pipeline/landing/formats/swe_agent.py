@@ -214,7 +214,7 @@ def _starts(record: Any, member: str) -> Any:
 
 def sniff(head: Head) -> str | None:
     """Recognise a trajectory of actions and observations, or a history by agents."""
-    if head.framing not in {"object", "lines"}:
+    if head.framing not in {"object", "lines", "documents"}:
         return None
     if _is_entry(_starts(head.first, "trajectory")):
         return "trajectory[].action and .observation"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -75,8 +74,7 @@ def pieces(source: Source) -> Iterator[Piece]:
     """Yield the tasks of the results, or the one simulation."""
     if not _has_info(source.head):
         return source.document()
-    own = chain(source.elements("tasks"), source.others())
-    return (piece._replace(ordinal=ordinal) for ordinal, piece in enumerate(own))
+    return source.elements("tasks")
 
 
 def sniff(head: Head) -> str | None:
@@ -98,6 +96,7 @@ FORMAT = Format(
     sniff=sniff,
     pieces=pieces,
     decode=decode,
+    apart=True,
     prepare=prepare_directory,
     fills="what tau2_results fills; spoken conversations as far as their words are recorded",
     lacks="the system prompt, durations of calls, sound",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from heapq import merge
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -158,7 +157,7 @@ def pieces(source: Source) -> Iterator[Piece]:
     """Yield tasks and simulations in the order of the file."""
     members = (source.elements(member) for member in ("tasks", "simulations"))
     own = merge(*members, key=lambda piece: piece.offset)
-    for ordinal, piece in enumerate(chain(own, source.others())):
+    for ordinal, piece in enumerate(own):
         yield piece._replace(ordinal=ordinal)
 
 
@@ -180,6 +179,7 @@ FORMAT = Format(
     sniff=sniff,
     pieces=pieces,
     decode=decode,
+    apart=True,
     prepare=prepare,
     fills="calls of agent and user, outputs, errors, tokens, cost, times, reward, expected actions",
     lacks="the system prompt, durations of calls",

@@ -131,6 +131,7 @@ FORMAT = Format(
     sniff=sniff,
     pieces=lambda source: source.records(),
     decode=decode,
+    apart=True,
     fills="calls, outputs, errors (text that begins with Error), reward, trial, expected actions",
     lacks="times, tokens, the model, the suite",
     expects=("task_id", "reward", "traj"),
