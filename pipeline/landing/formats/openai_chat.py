@@ -18,7 +18,7 @@ from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.messages import Id, Message, Raw  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.model import Expected, References, RejectError, Run
-from pipeline.landing.unmapped import decoder
+from pipeline.landing.unmapped import Noting, decoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pipeline.landing.reader import Head, Piece
 
 
-class Record(msgspec.Struct, forbid_unknown_fields=True):
+class Record(Noting):
     """One line: the chat, and what else its writer knows of the run.
 
     The definitions of tools are passed over; what else a line says is a label.
@@ -70,7 +70,7 @@ class Call(msgspec.Struct):
         return Expected(name, given, optional=self.optional, turn_index=self.turn_index)
 
 
-_decode = decoder(Record, Record)
+_decode = decoder(Record)
 _decode_calls = msgspec.json.Decoder(list[Call] | None).decode
 _decode_lists = msgspec.json.Decoder(list[list[Call]]).decode
 
@@ -105,6 +105,7 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
         model=record.model,
         prompt_hash=prompt_hash_of(record.messages),
         labels={**(record.metadata or {}), **(record.labels or {})},
+        unmapped=record.unmapped,
         success=record.success,
         reward=record.reward,
         final_output=final_output(steps),

@@ -16,6 +16,7 @@ from pipeline.landing.messages import Id, Message, Raw
 from pipeline.landing.model import Expected, References, Run, Status, Task
 from pipeline.landing.reader import HEAD_BYTES
 from pipeline.landing.tau2 import Action, Context, Judged, TaskRecord, compare_args, prepare
+from pipeline.landing.unmapped import decoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +51,7 @@ class _Kind(msgspec.Struct):
 
 _decode_kind = msgspec.json.Decoder(_Kind).decode
 _decode_task = msgspec.json.Decoder(TaskRecord).decode
-_decode_simulation = msgspec.json.Decoder(Simulation).decode
+_decode_simulation = decoder(Simulation)
 
 _COMPLETED = {
     "user_stop": True,
