@@ -77,7 +77,7 @@ class _Chat:
             orphan.call_id, orphan.labels = call_id, {"orphan_result": True}
         else:
             step.output, step.is_error = output, self._failed(message)
-            note(step, message.unmapped, "result")
+            note(step, message.noted(), "result")
 
     def _said(self, message: Message, kind: Kind, actor: str, response: int | None) -> Step:
         usage = message.usage or _NO_USAGE
@@ -92,7 +92,7 @@ class _Chat:
             cost_usd=message.cost,
             started_at=message.timestamp,
             labels={"refusal": message.refusal} if message.refusal else None,
-            unmapped=message.unmapped,
+            unmapped=message.noted(),
         )
         self.steps.append(step)
         return step

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from pipeline.landing.messages import text_of
+from pipeline.landing.messages import text_of, unmapped_parts
 from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.unmapped import Known, Noting, Unmapped, add, decoder, leaves_out, noted
 
@@ -195,6 +195,13 @@ def delegation(block: Block) -> Delegation | None:
         return _delegation(block.input)
     except msgspec.ValidationError:
         return None
+
+
+def noted_of(block: Block) -> Unmapped | None:
+    """Return what is not known of a result and the parts of its content."""
+    found = unmapped_parts(block.content)
+    add(found, block.unmapped)
+    return found or None
 
 
 def output_of(block: Block) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipeline.landing.claude_lines import agent_started, delegation, output_of
+from pipeline.landing.claude_lines import agent_started, delegation, noted_of, output_of
 from pipeline.landing.transcript import Outcome, Transcript, label
 from pipeline.landing.unmapped import note
 
@@ -36,13 +36,13 @@ def outcome(block: Block) -> Outcome:
     >>> outcome(Block("tool_result", content="Sibling tool call errored", is_error=True)).labels
     {'cancelled': True}
     """
-    output = output_of(block)
+    output, noted = output_of(block), noted_of(block)
     text = output.removeprefix(_ENVELOPE) if isinstance(output, str) else ""
     if block.is_error and text.startswith(_REJECTED):
-        return Outcome(output, is_error=False, labels={"rejected": True}, unmapped=block.unmapped)
+        return Outcome(output, is_error=False, labels={"rejected": True}, unmapped=noted)
     if block.is_error and text.startswith(_CANCELLED):
-        return Outcome(output, is_error=False, labels={"cancelled": True}, unmapped=block.unmapped)
-    return Outcome(output, is_error=bool(block.is_error), unmapped=block.unmapped)
+        return Outcome(output, is_error=False, labels={"cancelled": True}, unmapped=noted)
+    return Outcome(output, is_error=bool(block.is_error), unmapped=noted)
 
 
 class _Thread:

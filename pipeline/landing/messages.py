@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at run time
-from pipeline.landing.unmapped import Known, Noting, leaves_out
+from pipeline.landing.unmapped import Known, Noting, Unmapped, add, leaves_out, rest
 
 Id = str | int | None
 Raw = msgspec.Raw | UnsetType
@@ -39,7 +39,7 @@ class Custom(Known):
     input: Raw = UNSET
 
 
-@leaves_out("type", "index")
+@leaves_out("type", "index", "requestor")
 class ToolCall(Noting):
     """One entry of `tool_calls`: nested under `function` or `custom`, or flat."""
 
@@ -77,6 +77,14 @@ class Message(Noting):
     timestamp: When = None
     refusal: str | None = None
 
+    def noted(self) -> Unmapped | None:
+        """Return what is not known of the message and the parts of its content."""
+        found = unmapped_parts(self.content)
+        if not found:
+            return self.unmapped
+        add(found, self.unmapped)
+        return found
+
     def calls(self) -> list[ToolCall]:
         """Return the calls made, in either spelling."""
         if self.tool_calls or self.function_call is None:
@@ -103,6 +111,28 @@ def text_of(content: Any) -> Any:
     texts = [item if isinstance(item, str) else item.get("text") for item in content]
     said = [text for text in texts if isinstance(text, str)]
     return "\n".join(said) if said else None
+
+
+_PARTS = {
+    "type", "text", "image_url", "image", "input_audio", "audio", "file", "document", "source",
+    "refusal", "annotations", "citations", "cache_control", "thinking", "reasoning", "signature",
+    "data", "detail", "file_id", "mime_type", "id", "index",
+}  # fmt: skip
+"""What parts of a content have that is known: of all this only text is read."""
+
+
+def unmapped_parts(content: Any) -> Unmapped:
+    """Return what is not known of the parts that `text_of` takes a content's text from.
+
+    >>> unmapped_parts([{"type": "text", "text": "a", "mood": "calm"}])
+    {'content.mood': {'"calm"': 'calm'}}
+    """
+    found: Unmapped = {}
+    if isinstance(content, list) and all(_is_part(item) for item in content):
+        for item in content:
+            if isinstance(item, dict):
+                add(found, rest(item, _PARTS), "content")
+    return found
 
 
 def _is_part(item: Any) -> bool:

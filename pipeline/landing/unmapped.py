@@ -79,6 +79,16 @@ def decoder(shape: Any) -> Callable[[bytes | msgspec.Raw], Any]:
 
     Structs that allow unknown fields may be among them: what those do not name is passed over.
     """
+
+    def refuse(left_over: Unmapped) -> None:
+        raise TypeError(f"no place for the unmapped {', '.join(left_over)}")
+
+    return _decoder(shape, refuse)
+
+
+def _decoder(
+    shape: Any, refuse: Callable[[Unmapped], None]
+) -> Callable[[bytes | msgspec.Raw], Any]:
     strict = msgspec.json.Decoder(shape).decode
 
     def decoded(data: bytes | msgspec.Raw) -> Any:
@@ -89,10 +99,15 @@ def decoder(shape: Any) -> Callable[[bytes | msgspec.Raw], Any]:
                 raise
         fitted, left_over = _fitted(_raw(data), _shape_of(shape))
         if left_over:
-            raise TypeError(f"no place for the unmapped {', '.join(left_over)}")
+            refuse(left_over)
         return strict(msgspec.json.encode(fitted))
 
     return decoded
+
+
+def glance(shape: type[T]) -> Callable[[bytes | msgspec.Raw], T]:
+    """Return a decoder for a look ahead: what is unknown is noted when the record itself lands."""
+    return _decoder(shape, lambda _: None)
 
 
 def add(into: Unmapped, found: Mapping[str, Mapping[str, Any]] | None, at: str = "") -> None:
@@ -237,6 +252,7 @@ def _union(shapes: list[_Shape | None]) -> _Shape | None:
 
 _raw = msgspec.json.Decoder(msgspec.Raw).decode
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_unmapped = msgspec.json.Decoder(Unmapped).decode
 _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
@@ -268,7 +284,9 @@ def _fitted_struct(
     kept: dict[str, Any] = {}
     found: Unmapped = {}
     for name, value in _members(data).items():
-        if name not in members:
+        if name == MARK and shape.notes:
+            add(found, _unmapped(value))
+        elif name not in members:
             if shape.forbids and bytes(memoryview(value)) != b"null":
                 add(found, {name: _telling(value)})
         elif (inner := members[name]) is None:

@@ -20,16 +20,26 @@ if TYPE_CHECKING:
 
 NOT_YET: set[str] = {
     "adk_eval_legacy", "adk_evalset", "adk_evalset_result", "adk_session", "agents_sdk", "atif",
-    "codex_exec", "codex_rollout", "gemini_cli", "messages", "mini_swe_agent", "openai_chat",
-    "openhands_events", "openhands_output", "swe_agent", "tau2_directory", "tau2_results",
-    "taubench_fewshot", "taubench_v1", "claude_code",
+    "codex_exec", "codex_rollout", "gemini_cli", "messages", "mini_swe_agent",
+    "openhands_events", "openhands_output", "swe_agent",
+
     "bfcl_answers", "bfcl_result", "inspect_log", "jaeger", "langfuse", "langsmith", "otlp",
     "span_attributes", "toolbench_answer", "toolbench_tooleval",
 }  # fmt: skip
 """Formats that still lose such fields."""
 OTHERWISE = {"adk_config": "it holds neither run nor task", "phoenix": "it is no JSON"}
 LEFT_OUT: dict[str, tuple[str, ...]] = {
-    "claude_code": ("*.toolUseResult", "*.usage.cache_creation"),
+    "claude_code": ("*.toolUseResult", "*.usage.cache_creation", "summary"),
+    "taubench_v1": ("*.info.reward_info",),
+    "tau2_results": (
+        "*.llm_args",
+        "*.tasks.*.description",
+        "*.reward_info.db_check",
+        "*.reward_info.info",
+        "*.reward_info.reward_breakdown",
+        # Nothing is expected of a run by its task where its own checks say otherwise.
+        "*.evaluation_criteria.actions.*.arguments",
+    ),
 }
 """Places of objects that a format leaves out whole, on purpose."""
 REFUSED = {"trajtab": (".expected.*",), "annotations": (".dimensions",)}

@@ -49,6 +49,7 @@ class Info(Known):
     reward_info: dict[str, Any] | None = None
     user_cost: float | None = None
     error: str | None = None
+    source: str | None = None
 
 
 class Record(Noting):
@@ -78,7 +79,7 @@ def _references(task: TaskInfo | None) -> References | None:
 
 def _run(record: Record, info: Info) -> Run:
     steps = steps_of(record.traj, failed)
-    labels = {"user_cost": info.user_cost, "error": info.error}
+    labels = {"user_cost": info.user_cost, "error": info.error, "source": info.source}
     task_id = str(record.task_id)
     return Run(
         steps=steps,
