@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pipeline.landing.reader import Source
 
-LANDER_VERSION = 4
+LANDER_VERSION = 5
 """Part of every batch's name: raise it when the same bytes would land as other rows."""
 
 MOST_RECORDS = 1 << 16

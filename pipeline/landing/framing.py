@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Collection, Iterator
 
 BLOCK = 1 << 20
 
@@ -201,29 +201,42 @@ def member_of(file: BinaryIO, name: str) -> bytes | None:
     What comes before it is passed over, never held; a value the file cuts off is returned as far
     as it goes.
     """
+    wanted = b'"%b"' % name.encode()
+    return next((value for _, value in _members(file, lambda key: key == wanted)), None)
+
+
+def members_but(file: BinaryIO, names: Collection[str]) -> Iterator[tuple[str, bytes]]:
+    """Yield the top object's members that are not among `names`, the others passed over."""
+    known = {b'"%b"' % name.encode() for name in names}
+    for key, value in _members(file, lambda key: key not in known):
+        yield key[1:-1].decode(errors="replace"), value
+
+
+def _members(file: BinaryIO, wanted: Callable[[bytes], bool]) -> Iterator[tuple[bytes, bytes]]:
     window = Window(file)
     depth = 0
     position = 0
-    start: int | None = None  # where the value begins, once its name is found
+    start: int | None = None  # where a wanted value begins, once its name is found
     key = b""
-    wanted = b'"%b"' % name.encode()
     while (token := next_token(window, position)) is not None:
         text = token.group()
         position = token.end()
         mark = text[:1]
         if mark == b'"':
-            key = text if depth == 1 else key
+            key = text if depth == 1 and start is None else key
             continue
         depth += (mark in b"[{") - (mark in b"]}")
         if mark in b"[{" and depth > 1 and (end := window.past(position)) is not None:
             depth, position = depth - 1, end
             continue
         if start is None:
-            if mark == b":" and depth == 1 and key == wanted:
+            if mark == b":" and depth == 1 and wanted(key):
                 start = position
             elif window.done_with(position):
                 window.drop(position)
                 position = 0
         elif depth == 0 or (depth == 1 and mark == b","):
-            return window.data[start : token.start()].strip()
-    return None if start is None else window.data[start:].strip()
+            yield key, window.data[start : token.start()].strip()
+            start = None
+    if start is not None:
+        yield key, window.data[start:].strip()

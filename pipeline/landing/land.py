@@ -151,6 +151,7 @@ def _finish(known: Known | None, staged: Staged, options: Options) -> Outcome:
     return Outcome(
         staged.name, staged.runs.height, staged.steps.height, int(is_call.sum()),
         int((is_call & staged.steps["is_error"]).sum()), dict(counts), 0, 0, [], staged.tasks.height,
+        staged.unmapped,
     )  # fmt: skip
 
 

@@ -10,29 +10,30 @@ from msgspec import UNSET, UnsetType
 from pipeline.landing.messages import Function, Usage  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.transcript import Outcome, raw
+from pipeline.landing.unmapped import Known, Noting
 
 
-class Called(msgspec.Struct):
+class Called(Known):
     """One call of a model's answer."""
 
     id: str | None = None
     function: Function | None = None
 
 
-class Answer(msgspec.Struct):
+class Answer(Known):
     """A model's answer."""
 
     content: Any = None
     tool_calls: list[Called] | None = None
 
 
-class Choice(msgspec.Struct):
+class Choice(Known):
     """One of the answers a model gave."""
 
     message: Answer | None = None
 
 
-class Response(msgspec.Struct):
+class Response(Known):
     """The whole response of the model's interface."""
 
     id: str | None = None
@@ -46,7 +47,7 @@ class Response(msgspec.Struct):
         return first or Answer()
 
 
-class CallMetadata(msgspec.Struct):
+class CallMetadata(Known):
     """Which call of which response an event belongs to."""
 
     function_name: str | None = None
@@ -67,21 +68,21 @@ class Extras(msgspec.Struct):
     metadata: Ran | None = None
 
 
-class Accumulated(msgspec.Struct):
+class Accumulated(Known):
     """Tokens of the run so far."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
 
 
-class Metrics(msgspec.Struct):
+class Metrics(Known):
     """What a run has used so far."""
 
     accumulated_cost: float | None = None
     accumulated_token_usage: Accumulated | None = None
 
 
-class Event(msgspec.Struct):
+class Event(Noting):
     """One action or observation."""
 
     id: int | None = None

@@ -13,6 +13,7 @@ from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.messages import Message, Raw  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.model import Run
+from pipeline.landing.unmapped import decoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,8 +59,8 @@ class _Kind(msgspec.Struct):
 
 
 _decode_kind = msgspec.json.Decoder(_Kind).decode
-_decode = msgspec.json.Decoder(Trajectory).decode
-_decode_trace = msgspec.json.Decoder(Trace).decode
+_decode = decoder(Trajectory)
+_decode_trace = decoder(Trace)
 
 
 def _runs(told: Trajectory, parent: str | None = None) -> Iterator[Run]:

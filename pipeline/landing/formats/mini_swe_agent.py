@@ -17,6 +17,7 @@ from pipeline.landing.mini_swe import Extra, Message
 from pipeline.landing.model import Run
 from pipeline.landing.session import first_and_last
 from pipeline.landing.transcript import Transcript, charge, known
+from pipeline.landing.unmapped import decoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,7 +63,7 @@ class Record(msgspec.Struct):
     instance_id: str | None = None
 
 
-_decode = msgspec.json.Decoder(Record).decode
+_decode = decoder(Record)
 
 _ENDS = (
     "Submitted",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
+import msgspec  # noqa: TC002 - msgspec reads types at run time
 
 from pipeline.landing import openhands_sdk
 from pipeline.landing.chat import final_output
@@ -16,6 +16,7 @@ from pipeline.landing.openhands import Metrics  # noqa: TC001 - msgspec reads ty
 from pipeline.landing.openhands_steps import collect
 from pipeline.landing.session import first_and_last
 from pipeline.landing.transcript import known
+from pipeline.landing.unmapped import Known, Noting, add, decoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
     from pipeline.landing.reader import Head, Piece
 
 
-class Model(msgspec.Struct):
+class Model(Known):
     """The configuration of the model."""
 
     model: str | None = None
 
 
-class Metadata(msgspec.Struct):
+class Metadata(Known):
     """How the evaluation was configured."""
 
     agent_class: str | None = None
@@ -42,7 +43,7 @@ class Metadata(msgspec.Struct):
     details: Any = None
 
 
-class Issue(msgspec.Struct):
+class Issue(Known):
     """The issue a resolver worked on."""
 
     owner: str | None = None
@@ -57,7 +58,7 @@ class Issue(msgspec.Struct):
         return f"{place}#{self.number}"
 
 
-class Record(msgspec.Struct):
+class Record(Noting):
     """One instance."""
 
     history: list[msgspec.Raw]
@@ -71,7 +72,7 @@ class Record(msgspec.Struct):
     result_explanation: str | None = None
 
 
-_decode = msgspec.json.Decoder(Record).decode
+_decode = decoder(Record)
 
 # Ends of a run, not failures of what it runs on.
 _LIMITS = ("maximum iteration", "AgentStuckInLoopError", "stuck in a loop", "maximum budget")
@@ -111,6 +112,7 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     metadata = record.metadata or Metadata()
     task = _task(record)
     started, ended = first_and_last(times)
+    add(events.transcript.unmapped, record.unmapped)
     yield Run(
         steps=steps,
         source_id=task,
@@ -126,6 +128,7 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
             error=record.error,
             result_explanation=record.result_explanation,
         ),
+        unmapped=events.transcript.unmapped,
         started_at=started,
         ended_at=ended,
         status=_status(record, events),

@@ -14,6 +14,7 @@ from pipeline.landing.messages import Message as ChatMessage
 from pipeline.landing.messages import text_of
 from pipeline.landing.model import RejectError, Run
 from pipeline.landing.transcript import Outcome, Transcript, charge, known, raw
+from pipeline.landing.unmapped import decoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -86,7 +87,7 @@ class Record(msgspec.Struct):
     replay_config: msgspec.Raw | UnsetType = UNSET
 
 
-_decode = msgspec.json.Decoder(Record).decode
+_decode = decoder(Record)
 _replay = msgspec.json.Decoder(Replay).decode
 
 # Actions that SWE-agent itself puts in where it ends a run.
