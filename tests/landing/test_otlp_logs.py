@@ -134,6 +134,7 @@ def test_other_log_records_are_no_steps(tmp_path: Path) -> None:
         _log(BYE, 4, "gen_ai.evaluation.result", **{"gen_ai.evaluation.name": "relevance"}),
         _log("00000000000000ee", 4, "gen_ai.evaluation.result"),
         {"body": {"stringValue": "no trace at all"}},
+        {"body": {"stringValue": "nor here: gen_ai.choice"}},
     ]
     assert kinds(items(tmp_path, request(*SPANS), _logs(*others)).run) == kinds(
         items(tmp_path, request(*SPANS)).run

@@ -15,6 +15,7 @@ from msgspec import UNSET, UnsetType
 
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
+from pipeline.landing.genai import tells_messages
 from pipeline.landing.model import RejectError
 from pipeline.landing.otlp import Entry, camel, hex_id
 from pipeline.landing.otlp_trace import Trace
@@ -106,6 +107,7 @@ _MEMBERS = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs", 
 _request = msgspec.json.Decoder(Request).decode
 _resource = msgspec.json.Decoder(Resource).decode
 _named = msgspec.json.Decoder(Named).decode
+_entry = msgspec.json.Decoder(Entry).decode
 _entries = msgspec.json.Decoder(list[Entry]).decode
 
 
@@ -164,12 +166,22 @@ def _parts(source: Source) -> Iterator[Part | Piece]:
             for entry in resource.entries():
                 part = finder.find(bytes(entry))._replace(key=_trace(entry))
                 if not part.key:
-                    yield Piece(bytes(entry), part.line, part.offset)
+                    if _counts(bytes(entry)):
+                        yield Piece(bytes(entry), part.line, part.offset)
                     continue
                 if given.size and known.get(part.key) is not given:
                     known[part.key] = given
                     yield given._replace(key=part.key)
                 yield part
+
+
+def _counts(data: bytes) -> bool:
+    """Tell whether what names no trace must be refused: all but what a program logs for itself."""
+    try:
+        found = decoding(_entry, camel(data))
+    except RejectError:
+        return True
+    return not found.is_log or tells_messages(found.event())
 
 
 class _Finder:
