@@ -10,9 +10,10 @@ from msgspec import UNSET, UnsetType
 from pipeline.landing.messages import Function, Usage  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.transcript import Outcome, raw
-from pipeline.landing.unmapped import Known, Noting
+from pipeline.landing.unmapped import Known, Noting, leaves_out
 
 
+@leaves_out("index", "type")
 class Called(Known):
     """One call of a model's answer."""
 
@@ -20,6 +21,10 @@ class Called(Known):
     function: Function | None = None
 
 
+@leaves_out(
+    "annotations", "audio", "function_call", "provider_specific_fields", "reasoning_content",
+    "refusal", "role", "thinking_blocks",
+)  # fmt: skip
 class Answer(Known):
     """A model's answer."""
 
@@ -27,12 +32,14 @@ class Answer(Known):
     tool_calls: list[Called] | None = None
 
 
+@leaves_out("finish_reason", "index", "logprobs", "provider_specific_fields")
 class Choice(Known):
     """One of the answers a model gave."""
 
     message: Answer | None = None
 
 
+@leaves_out("created", "object", "provider", "service_tier", "system_fingerprint")
 class Response(Known):
     """The whole response of the model's interface."""
 
@@ -47,6 +54,7 @@ class Response(Known):
         return first or Answer()
 
 
+@leaves_out("total_calls_in_response")
 class CallMetadata(Known):
     """Which call of which response an event belongs to."""
 
@@ -68,6 +76,10 @@ class Extras(msgspec.Struct):
     metadata: Ran | None = None
 
 
+@leaves_out(
+    "cache_read_tokens", "cache_write_tokens", "context_window", "model", "per_turn_token",
+    "reasoning_tokens", "response_id",
+)  # fmt: skip
 class Accumulated(Known):
     """Tokens of the run so far."""
 
@@ -75,6 +87,7 @@ class Accumulated(Known):
     completion_tokens: int | None = None
 
 
+@leaves_out("condenser", "costs", "max_budget_per_task", "response_latencies", "token_usages")
 class Metrics(Known):
     """What a run has used so far."""
 
@@ -82,6 +95,7 @@ class Metrics(Known):
     accumulated_token_usage: Accumulated | None = None
 
 
+@leaves_out("timeout")
 class Event(Noting):
     """One action or observation."""
 

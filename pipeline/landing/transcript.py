@@ -65,6 +65,10 @@ class Transcript:
             add(self.unmapped, unmapped)
         self._touched = None
 
+    def touch(self, step: Step) -> None:
+        """Make `step` the one that `note` means."""
+        self._touched = step, ""
+
     def open_turn(self) -> None:
         """Begin a user turn whose words are not logged."""
         self._user_messages += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec  # noqa: TC002 - msgspec reads types at run time
+import msgspec
 
 from pipeline.landing import openhands_sdk
 from pipeline.landing.chat import final_output
@@ -16,7 +16,7 @@ from pipeline.landing.openhands import Metrics  # noqa: TC001 - msgspec reads ty
 from pipeline.landing.openhands_steps import collect
 from pipeline.landing.session import first_and_last
 from pipeline.landing.transcript import known
-from pipeline.landing.unmapped import Known, Noting, add, decoder
+from pipeline.landing.unmapped import Known, Noting, add, decoder, leaves_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,12 +26,13 @@ if TYPE_CHECKING:
     from pipeline.landing.reader import Head, Piece
 
 
-class Model(Known):
+class Model(msgspec.Struct):
     """The configuration of the model."""
 
     model: str | None = None
 
 
+@leaves_out("condenser_config", "data_split", "eval_note", "eval_output_dir", "start_time")
 class Metadata(Known):
     """How the evaluation was configured."""
 
@@ -43,6 +44,10 @@ class Metadata(Known):
     details: Any = None
 
 
+@leaves_out(
+    "base_branch", "body", "closing_issues", "head_branch", "review_comments", "review_threads",
+    "thread_comments", "thread_ids", "title",
+)  # fmt: skip
 class Issue(Known):
     """The issue a resolver worked on."""
 
@@ -58,6 +63,10 @@ class Issue(Known):
         return f"{place}#{self.number}"
 
 
+@leaves_out(
+    "base_container_image", "base_prompt", "comment_success", "git_patch", "instance",
+    "instruction", "issue_type",
+)  # fmt: skip
 class Record(Noting):
     """One instance."""
 
@@ -70,6 +79,7 @@ class Record(Noting):
     success: bool | None = None
     test_result: Any = None
     result_explanation: str | None = None
+    base_commit: str | None = None
 
 
 _decode = decoder(Record)
@@ -127,6 +137,7 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
             max_iterations=metadata.max_iterations,
             error=record.error,
             result_explanation=record.result_explanation,
+            base_commit=record.base_commit,
         ),
         unmapped=events.transcript.unmapped,
         started_at=started,

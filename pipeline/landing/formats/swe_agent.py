@@ -14,7 +14,7 @@ from pipeline.landing.messages import Message as ChatMessage
 from pipeline.landing.messages import text_of
 from pipeline.landing.model import RejectError, Run
 from pipeline.landing.transcript import Outcome, Transcript, charge, known, raw
-from pipeline.landing.unmapped import decoder
+from pipeline.landing.unmapped import Known, Noting, Unmapped, add, decoder, leaves_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from pipeline.landing.reader import Head, Piece, Source
 
 
-class Entry(msgspec.Struct):
+@leaves_out("extra_info", "messages", "query", "state", "thinking_blocks")
+class Entry(Noting):
     """One step: what the model answered, the action in it, and what the shell showed."""
 
     action: str = ""
@@ -33,6 +34,7 @@ class Entry(msgspec.Struct):
     execution_time: float | None = None
 
 
+@leaves_out("agent", "cache_control", "message_type", "tags", "thought", "tool_call_ids")
 class Message(ChatMessage):
     """One message of the history; the assistant's name their action."""
 
@@ -40,7 +42,8 @@ class Message(ChatMessage):
     is_demo: bool | None = None
 
 
-class ModelStats(msgspec.Struct):
+@leaves_out("api_calls")
+class ModelStats(Known):
     """What the run used."""
 
     tokens_sent: int | None = None
@@ -49,7 +52,8 @@ class ModelStats(msgspec.Struct):
     total_cost: float | None = None
 
 
-class Info(msgspec.Struct):
+@leaves_out("edited_files30", "edited_files50", "edited_files70", "summarizer")
+class Info(Known):
     """How the run ended."""
 
     exit_status: str | None = None
@@ -77,7 +81,7 @@ class Replay(msgspec.Struct):
     problem_statement: Named | None = None
 
 
-class Record(msgspec.Struct):
+class Record(Noting):
     """One run; a demonstration may be a history alone."""
 
     trajectory: list[Entry] | None = None
@@ -115,7 +119,8 @@ def _entries(history: Sequence[Message]) -> list[Entry]:
             continue
         after = history[at + 1] if at + 1 < len(history) else None
         shown = None if after is None or after.role == "assistant" else text_of(after.content)
-        found.append(Entry(message.action or "", shown, text_of(message.content)))
+        said = text_of(message.content)
+        found.append(Entry(message.action or "", shown, said, unmapped=message.noted()))
     return found
 
 
@@ -125,16 +130,19 @@ def _opening(transcript: Transcript, history: Sequence[Message]) -> None:
         if message.role == "assistant" and not message.is_demo:
             return
         aside = message.role != "user" or bool(message.is_demo)
-        transcript.hear(text_of(message.content), "system" if aside else "user")
+        actor = "system" if aside else "user"
+        transcript.hear(text_of(message.content), actor, unmapped=message.noted())
 
 
 def _step(transcript: Transcript, entry: Entry) -> None:
     words = entry.action.split(maxsplit=1)
     if words and words[0].startswith(_ENDINGS):
-        transcript.hear(text_of(entry.response), "system", labels={"exit": words[0]})
+        transcript.hear(
+            text_of(entry.response), "system", labels={"exit": words[0]}, unmapped=entry.unmapped
+        )
         return
     said = entry.thought if entry.response is None else text_of(entry.response)
-    response = transcript.respond(said)
+    response = transcript.respond(said, unmapped=entry.unmapped)
     if not words:
         # No action was found in the answer: the shell shows the model its mistake.
         transcript.hear(entry.observation, "system")
@@ -159,8 +167,14 @@ def _run(record: Record, name: str | None) -> Run:
     history, info, replay = record.history or [], record.info or Info(), _replay_of(record)
     transcript = Transcript()
     _opening(transcript, history)
+    opened = len(transcript.steps)
     for entry in _entries(history) if record.trajectory is None else record.trajectory:
         _step(transcript, entry)
+    unmapped: Unmapped = {}
+    add(unmapped, record.unmapped)
+    if record.trajectory is not None:
+        for message in history[opened:]:
+            add(unmapped, message.unmapped, "history")
     used = info.model_stats or ModelStats()
     charge(
         transcript.steps,
@@ -173,6 +187,7 @@ def _run(record: Record, name: str | None) -> Run:
     model = replay.agent.model if replay.agent else None
     return Run(
         steps=transcript.steps,
+        unmapped=unmapped,
         source_id=task,
         task_id=task,
         agent="swe-agent",
