@@ -10,6 +10,7 @@ from pipeline.landing import formats
 from pipeline.landing.canonical import Keyer
 from pipeline.landing.model import Run, Task
 from pipeline.landing.reader import Piece, Source, look
+from pipeline.landing.unmapped import with_unmapped
 
 if TYPE_CHECKING:
     from pipeline.landing.model import Expected, Step
@@ -61,6 +62,11 @@ def claimed(name: str, root: Path) -> set[str]:
     form = formats.get(name)
     files = (path for path in root.rglob("*") if path.is_file())
     return {str(f.relative_to(root)) for f in files if form.sniff(Source(f, f.name).head)}
+
+
+def labels(item: Run | Task | Step) -> dict[str, Any] | None:
+    """Return the labels as they land: with what the format does not know."""
+    return with_unmapped(item.labels, item.unmapped)
 
 
 def calls(run: Run) -> list[Step]:

@@ -179,6 +179,8 @@ def _notes(report: LandReport, *, dry_run: bool) -> Iterator[str]:
         yield f"{count} records rejected: {reason}"
     if report.rejects and not dry_run:
         yield '`trajtab sql LAKE "FROM rejects"` shows where and why'
+    for form, records in report.unmapped.items():
+        yield _unmapped(form, records)
     yield from report.unrecognised[:FEW]
     if len(report.unrecognised) > FEW:
         yield f"{len(report.unrecognised) - FEW} more files not recognised"
@@ -191,6 +193,14 @@ def _notes(report: LandReport, *, dry_run: bool) -> Iterator[str]:
         yield "all of it had landed before"
     elif not (report.runs or report.tasks or report.annotations or report.configs):
         yield "warning: 0 runs and 0 tasks landed"
+
+
+def _unmapped(form: str, records: Counter[str]) -> str:
+    """Say which fields a format does not know: labels have them."""
+    fields = f"{len(records)} field{'s' if len(records) > 1 else ''}"
+    named = ", ".join(f"{name} ({n:,})" for name, n in records.most_common(FEW))
+    more = f", {len(records) - FEW} more" if len(records) > FEW else ""
+    return f"labels keep {fields} not known to {form}, in so many records: {named}{more}"
 
 
 def _telling(tell: Tell) -> Callable[[LandReport], None]:

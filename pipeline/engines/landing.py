@@ -172,9 +172,10 @@ def _numbered(number: int, file: Recognised) -> Numbered:
     """Number a file; tasks open it by its absolute path, and look at its head themselves."""
     source = replace(file.source, path=file.source.path.absolute())
     told = source.path.stat()
-    parts = (number, str(source.path), file.format, told.st_size, told.st_mtime_ns)
+    part = source.within
+    parts = (number, str(source.path), file.format, told.st_size, told.st_mtime_ns, part)
     key = f"f-{xxh3_64_hexdigest(repr(parts).encode())}"
-    return Numbered(file._replace(source=source), told.st_size, key)
+    return Numbered(file._replace(source=source), part.size if part else told.st_size, key)
 
 
 def arranged(

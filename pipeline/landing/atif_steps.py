@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, field
 
 from pipeline.landing.chat import no_signal, steps_of
 from pipeline.landing.messages import Message, Raw, ToolCall, Usage
 from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at run time
+from pipeline.landing.unmapped import Known, Noting, leaves_out
 
 if TYPE_CHECKING:
     from pipeline.landing.model import Step
 
 
-class Call(msgspec.Struct):
+class Call(Noting):
     """A call of one step."""
 
     function_name: str
@@ -23,7 +23,7 @@ class Call(msgspec.Struct):
     arguments: Raw = UNSET
 
 
-class Result(msgspec.Struct):
+class Result(Noting):
     """What the environment answered; many writers leave out which call it answers."""
 
     source_call_id: str | None = None
@@ -31,13 +31,14 @@ class Result(msgspec.Struct):
     subagent_trajectory_ref: Any = None
 
 
-class Observation(msgspec.Struct):
+class Observation(Known):
     """The answers to one step."""
 
-    results: list[Result] = []
+    results: list[Result] = field(default_factory=list)
 
 
-class Metrics(msgspec.Struct):
+@leaves_out("cached_tokens", "completion_token_ids", "extra", "logprobs", "prompt_token_ids")
+class Metrics(Known):
     """The spending of one step; cached tokens are among the prompt's."""
 
     prompt_tokens: int | None = None
@@ -45,7 +46,8 @@ class Metrics(msgspec.Struct):
     cost_usd: float | None = None
 
 
-class Happening(msgspec.Struct):
+@leaves_out("llm_call_count", "model_name", "reasoning_content", "reasoning_effort", "step_id")
+class Happening(Noting):
     """One step: what was said, called and answered at once."""
 
     source: Literal["system", "user", "agent"]
@@ -55,12 +57,18 @@ class Happening(msgspec.Struct):
     observation: Observation | None = None
     metrics: Metrics | None = None
     is_copied_context: bool | None = None
+    extra: Any = None
 
 
 def _said(step: Happening) -> Message:
     spent = step.metrics or Metrics()
     calls = [
-        ToolCall(id=call.tool_call_id, name=call.function_name, arguments=call.arguments)
+        ToolCall(
+            id=call.tool_call_id,
+            name=call.function_name,
+            arguments=call.arguments,
+            unmapped=call.unmapped,
+        )
         for call in step.tool_calls or ()
     ]
     return Message(
@@ -70,13 +78,19 @@ def _said(step: Happening) -> Message:
         usage=Usage(spent.prompt_tokens, spent.completion_tokens),
         cost=spent.cost_usd,
         timestamp=step.timestamp,
+        unmapped=step.unmapped,
     )
 
 
 def _answers(step: Happening) -> list[Message]:
     results = step.observation.results if step.observation else []
     return [
-        Message(role="tool", content=result.content, tool_call_id=result.source_call_id)
+        Message(
+            role="tool",
+            content=result.content,
+            tool_call_id=result.source_call_id,
+            unmapped=result.unmapped,
+        )
         for result in results
         if result.content is not None
     ]
@@ -85,7 +99,11 @@ def _answers(step: Happening) -> list[Message]:
 def _marks(step: Happening) -> dict[str, Any]:
     results = step.observation.results if step.observation else []
     delegated = [r.subagent_trajectory_ref for r in results if r.subagent_trajectory_ref]
-    marks = {"copied_context": step.is_copied_context, "subagent_trajectory_ref": delegated}
+    marks = {
+        "copied_context": step.is_copied_context,
+        "subagent_trajectory_ref": delegated,
+        "extra": step.extra,
+    }
     return {name: value for name, value in marks.items() if value}
 
 

@@ -11,6 +11,7 @@ from xxhash import xxh3_64_hexdigest
 
 from pipeline.landing.messages import Message, Usage, text_of
 from pipeline.landing.model import Kind, RejectError, Step
+from pipeline.landing.unmapped import note
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -76,6 +77,7 @@ class _Chat:
             orphan.call_id, orphan.labels = call_id, {"orphan_result": True}
         else:
             step.output, step.is_error = output, self._failed(message)
+            note(step, message.noted(), "result")
 
     def _said(self, message: Message, kind: Kind, actor: str, response: int | None) -> Step:
         usage = message.usage or _NO_USAGE
@@ -89,6 +91,8 @@ class _Chat:
             output_tokens=usage.completion_tokens,
             cost_usd=message.cost,
             started_at=message.timestamp,
+            labels={"refusal": message.refusal} if message.refusal else None,
+            unmapped=message.noted(),
         )
         self.steps.append(step)
         return step
@@ -108,6 +112,7 @@ class _Chat:
                 turn_index=self._turn,
                 response_index=response,
                 started_at=message.timestamp,
+                unmapped=call.unmapped,
             )
             self.steps.append(step)
             self._open.append(_Open(step, batch))

@@ -19,12 +19,12 @@ from pipeline.landing.lines import blocks
 from pipeline.landing.places import Slice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from pipeline.landing.lines import Block
     from pipeline.landing.reader import Source
 
-LANDER_VERSION = 4
+LANDER_VERSION = 5
 """Part of every batch's name: raise it when the same bytes would land as other rows."""
 
 MOST_RECORDS = 1 << 16
@@ -45,6 +45,8 @@ class Recognised(NamedTuple):
     source: Source
     format: str
     reason: str
+    apart: bool = False
+    """Do the documents of the file land as if each were a file?"""
 
 
 class _Open:
@@ -119,7 +121,7 @@ class _Occurrences:
         return self._more[digest]
 
 
-def cut(recognised: Sequence[Recognised], options: str) -> Iterator[Chunk]:
+def cut(recognised: Iterable[Recognised], options: str) -> Iterator[Chunk]:
     """Cut files into chunks, reading each once.
 
     A file that fits into a chunk is never split; files share a chunk while they fit. `options`

@@ -7,14 +7,18 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from pipeline.landing.messages import text_of
+from pipeline.landing.messages import text_of, unmapped_parts
 from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at run time
+from pipeline.landing.unmapped import Known, Noting, Unmapped, add, decoder, leaves_out, noted
 
 SYNTHETIC = "<synthetic>"
 """The model of texts that Claude Code itself wrote."""
 
 
-class Usage(msgspec.Struct):
+@leaves_out(
+    "cache_creation", "inference_geo", "iterations", "server_tool_use", "service_tier", "speed"
+)
+class Usage(Known):
     """The tokens of one response: fresh input, and input written to or read from the cache."""
 
     input_tokens: int | None = None
@@ -29,7 +33,8 @@ class Usage(msgspec.Struct):
         return sum(logged) if logged else None
 
 
-class Block(msgspec.Struct):
+@leaves_out("cache_control", "caller", "citations", "data", "signature", "source")
+class Block(Noting):
     """One block of a message: text, thinking, a call or a result."""
 
     type: str = ""
@@ -48,7 +53,16 @@ class Block(msgspec.Struct):
         return self.type.endswith("tool_use")
 
 
-class Message(msgspec.Struct):
+@leaves_out(
+    "container",
+    "context_management",
+    "role",
+    "stop_details",
+    "stop_reason",
+    "stop_sequence",
+    "type",
+)
+class Message(Noting):
     """An Anthropic message."""
 
     content: str | list[str | Block]
@@ -67,7 +81,15 @@ class Message(msgspec.Struct):
         return "\n".join(said) if said else None
 
 
-class Envelope(msgspec.Struct, rename="camel"):
+@leaves_out(
+    "compactMetadata", "content", "data", "durationMs", "entrypoint", "hookCount", "hookErrors",
+    "hookInfos", "imagePasteIds", "isSnapshotUpdate", "isVisibleInTranscriptOnly", "level",
+    "logicalParentUuid", "messageCount", "messageId", "operation", "parentToolUseID",
+    "permissionMode", "prNumber", "prRepository", "prUrl", "promptId", "requestId", "slug",
+    "snapshot", "sourceToolAssistantUUID", "sourceToolUseID", "stopReason", "subtype",
+    "thinkingMetadata", "todos", "toolUseID", "userType",
+)  # fmt: skip
+class Envelope(Noting, rename="camel"):
     """One line; what is not said by a user or the assistant has other fields."""
 
     type: str
@@ -95,6 +117,14 @@ class Line(NamedTuple):
 
     envelope: Envelope
     message: Message | None
+
+    def unmapped(self) -> Unmapped:
+        """Return what is not known of the line, its message, and the message's own words."""
+        found: Unmapped = {}
+        add(found, self.envelope.unmapped)
+        if self.message is not None:
+            add(found, self.message.unmapped, "message")
+        return found
 
     @property
     def is_model(self) -> bool:
@@ -126,8 +156,12 @@ class Delegation(msgspec.Struct):
     prompt: str | None = None
 
 
-_envelope = msgspec.json.Decoder(Envelope).decode
-_said = msgspec.json.Decoder(_Said).decode
+_PASSED_OVER = {
+    "system", "summary", "progress", "file-history-snapshot", "queue-operation", "pr-link",
+}  # fmt: skip
+"""Types of lines that are read no further than their envelope, if at all."""
+_envelope = decoder(Envelope)
+_said = decoder(_Said)
 _told = msgspec.json.Decoder(_Told).decode
 _delegation = msgspec.json.Decoder(Delegation).decode
 
@@ -136,6 +170,10 @@ def decode_line(data: bytes) -> Line:
     """Decode one line; only a user's and the assistant's need to have a message."""
     envelope = _envelope(data)
     said = _said(data).message if envelope.type in {"user", "assistant"} else None
+    if envelope.type in _PASSED_OVER:
+        envelope.unmapped = None
+    elif said is None:
+        envelope.unmapped = noted("type", envelope.type)
     return Line(envelope, said)
 
 
@@ -157,6 +195,13 @@ def delegation(block: Block) -> Delegation | None:
         return _delegation(block.input)
     except msgspec.ValidationError:
         return None
+
+
+def noted_of(block: Block) -> Unmapped | None:
+    """Return what is not known of a result and the parts of its content."""
+    found = unmapped_parts(block.content)
+    add(found, block.unmapped)
+    return found or None
 
 
 def output_of(block: Block) -> Any:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipeline.landing.claude_lines import agent_started, delegation, output_of
+from pipeline.landing.claude_lines import agent_started, delegation, noted_of, output_of
 from pipeline.landing.transcript import Outcome, Transcript, label
+from pipeline.landing.unmapped import note
 
 if TYPE_CHECKING:
     from pipeline.landing.claude_lines import Block, Delegation, Line, Usage
     from pipeline.landing.model import Step
+    from pipeline.landing.unmapped import Unmapped
 
 _INTERRUPTED = "[Request interrupted by user"
 _REJECTED = (
@@ -30,17 +32,17 @@ def outcome(block: Block) -> Outcome:
 
     >>> from pipeline.landing.claude_lines import Block
     >>> outcome(Block("tool_result", content="no such file", is_error=True))
-    Outcome(output='no such file', is_error=True, error=None, duration_ms=None, labels=None)
+    Outcome(output='no such file', is_error=True, error=None, duration_ms=None, labels=None, unmapped=None)
     >>> outcome(Block("tool_result", content="Sibling tool call errored", is_error=True)).labels
     {'cancelled': True}
     """
-    output = output_of(block)
+    output, noted = output_of(block), noted_of(block)
     text = output.removeprefix(_ENVELOPE) if isinstance(output, str) else ""
     if block.is_error and text.startswith(_REJECTED):
-        return Outcome(output, is_error=False, labels={"rejected": True})
+        return Outcome(output, is_error=False, labels={"rejected": True}, unmapped=noted)
     if block.is_error and text.startswith(_CANCELLED):
-        return Outcome(output, is_error=False, labels={"cancelled": True})
-    return Outcome(output, is_error=bool(block.is_error))
+        return Outcome(output, is_error=False, labels={"cancelled": True}, unmapped=noted)
+    return Outcome(output, is_error=bool(block.is_error), unmapped=noted)
 
 
 class _Thread:
@@ -72,15 +74,21 @@ class Conversation:
         return interrupted or self._transcript.ends_open
 
     def add(self, line: Line) -> None:
-        """Add a user's or the assistant's line."""
+        """Add a user's or the assistant's line; any other only tells what is not known of it."""
         begin = len(self._transcript.steps)
         thread = self._thread(line)
         if line.is_model:
             self._response(line, thread)
         else:
             self._heard(line, thread)
+            self._transcript.note(line.unmapped())
         if thread is not None:
             thread.steps += self._transcript.steps[begin:]
+
+    @property
+    def unmapped(self) -> Unmapped:
+        """What the lines hold that is not known, and is of no step."""
+        return self._transcript.unmapped
 
     def _thread(self, line: Line) -> _Thread | None:
         """Return the sub-agent a line belongs to: by its id, else by the root of its chain."""
@@ -145,9 +153,12 @@ class Conversation:
                 step.content = _joined(step.content, block.text)
             elif block.thinking:
                 label(step, thoughts=_joined((step.labels or {}).get("thoughts"), block.thinking))
+            if not block.is_call and block.tool_use_id is None:
+                note(step, block.unmapped)
         # Each line of a response repeats its usage; the last has the whole of it.
         if message.usage is not None:
             _use(step, message.usage)
+        note(step, line.unmapped())
 
     def _step_of(self, line: Line, thread: _Thread | None) -> Step:
         """Return the step of the response a line is part of: its lines share a message id."""
@@ -175,6 +186,7 @@ class Conversation:
             block.id,
             response=response,
             started_at=line.envelope.timestamp,
+            unmapped=block.unmapped,
         )
         asked = delegation(block)
         if asked is not None:

@@ -15,6 +15,7 @@ from msgspec.structs import astuple
 
 from pipeline.landing.canonical import canonical_json
 from pipeline.landing.times import moments
+from pipeline.landing.unmapped import with_unmapped
 from pipeline.schema import UTC_MICROS, Runs, Steps, Table
 
 if TYPE_CHECKING:
@@ -96,6 +97,13 @@ def _labels(values: Sequence[dict[str, Any] | None]) -> pl.Series | None:
     return pl.Series("labels", told, dtype=pl.String)
 
 
+def _all_labels(told: Columns) -> Sequence[dict[str, Any] | None]:
+    """Return the labels of steps or runs, with the fields their format does not know."""
+    if _no_value(told["unmapped"]):
+        return told["labels"]
+    return list(map(with_unmapped, told["labels"], told["unmapped"]))
+
+
 def _kept(*columns: pl.Series | None) -> list[pl.Series]:
     return [column for column in columns if column is not None]
 
@@ -113,7 +121,7 @@ def steps_columns(runs: Sequence[Told], calls: Calls) -> list[pl.Series]:
         *(_plain(name, told[name], dtype) for name, dtype in _STEP.items()),
         *(_texts(name, told[name]) for name in _TEXT_STEP),
         _moments("started_at", told["started_at"]),
-        _labels(told["labels"]),
+        _labels(_all_labels(told)),
         _plain("call", numbers, pl.UInt32()),
     )
 
@@ -159,7 +167,7 @@ def _run_labels(
     told: Columns, times: Sequence[pl.Series], labels: dict[str, str]
 ) -> Sequence[dict[str, Any] | None]:
     """Return the labels of runs: their own, times that could not be read, and the landing's."""
-    found: Sequence[dict[str, Any] | None] = told["labels"]
+    found = _all_labels(told)
     for moment in times:
         given = told[moment.name]
         if moment.null_count() > given.count(None):

@@ -33,12 +33,13 @@ class Outcome(NamedTuple):
     replaced: int
     unresolved: list[str]
     tasks: int
+    unmapped: dict[str, dict[str, int]]
     already: bool = False
 
 
 def landed_before(name: str) -> Outcome:
     """Return what becomes of a batch that is known: nothing."""
-    return Outcome(name, 0, 0, 0, 0, {}, 0, 0, [], 0, already=True)
+    return Outcome(name, 0, 0, 0, 0, {}, 0, 0, [], 0, {}, already=True)
 
 
 def commit(known: Known, staged: Staged, options: Options) -> Outcome:
@@ -55,7 +56,7 @@ def _decided(known: Known, staged: Staged, options: Options, now: datetime) -> D
     drafts = [of_tasks] if of_tasks else []
     if known.lake.has(f"batches/{staged.name}"):
         already = Outcome(
-            staged.name, 0, 0, 0, 0, {}, staged.runs.height, 0, [], new_tasks, already=True
+            staged.name, 0, 0, 0, 0, {}, staged.runs.height, 0, [], new_tasks, {}, already=True
         )
         return Decision(drafts, already)
     found = repeated(known, staged.runs, staged.steps)
@@ -109,6 +110,7 @@ def _manifest(
         "started_at": [low, high],
         "columns": {name: _filled(table) for name, table in (("runs", runs), ("steps", steps))},
         "reasons": _counts(staged.rejects),
+        "unmapped": staged.unmapped,
         "duplicates": len(found.dropped),
         "replaces": found.replaces,
         "unresolved": found.unresolved,
@@ -141,6 +143,7 @@ def _outcome(
         replaced=len(found.replaces),
         unresolved=found.unresolved,
         tasks=tasks,
+        unmapped=staged.unmapped,
     )
 
 

@@ -7,12 +7,11 @@ Whatever a bracket opens is passed in one step where it closes in what has been 
 
 from __future__ import annotations
 
-import codecs
 import re
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Collection, Iterator
 
 BLOCK = 1 << 20
 
@@ -44,86 +43,7 @@ class Element(NamedTuple):
     offset: int
 
 
-_INSIDE = (b"", b"[", b",", b":", codecs.BOM_UTF8[-1:])
-"""What comes, blanks left out, before a bracket that opens inside a document, or the first one."""
-_MARKS = (b"\n{", b"\n[", b"\n}{", b"\n][")
-NEAR = 64
-"""So far back what comes before is looked for."""
-
-
-def _documents(file: BinaryIO) -> Iterator[tuple[bytes, bool]]:
-    """Yield a file in parts, and of each whether it begins a document that follows another.
-
-    Printed one after the other, documents begin on lines of their own: where a line begins with a
-    bracket and nothing before it asks for a value. One that is cut off costs itself alone.
-    """
-    last, begins = b"", False
-    while block := file.read(BLOCK) + file.readline():
-        start = 0
-        for at in _opening(block):
-            before = block[max(start, at - NEAR) : at].rstrip()[-1:]
-            before = last if not before and at <= NEAR else before
-            if before not in _INSIDE:
-                yield block[start:at], begins
-                start, begins = at, True
-        last = block.rstrip()[-1:] or last
-        yield block[start:], begins
-        begins = False
-
-
-def _opening(block: bytes) -> list[int]:
-    """Return where a bracket opens in a line's first column, or behind one that closes there."""
-    first = [len(mark) - 2 for mark in _MARKS if block.startswith(mark[1:])]
-    return first + sorted(found for mark in _MARKS for found in _found(block, mark))
-
-
-def _found(block: bytes, mark: bytes) -> Iterator[int]:
-    at = block.find(mark)
-    while at >= 0:
-        yield at + len(mark) - 1
-        at = block.find(mark, at + 1)
-
-
-def documents_of(file: BinaryIO) -> Iterator[Element]:
-    """Yield the documents of a file that holds several, each printed over many lines."""
-    parts: list[bytes] = []
-    line, offset = 1, 0
-    for part, begins in _documents(file):
-        if begins:
-            whole = b"".join(parts)
-            yield from _placed(whole, line, offset)
-            line, offset, parts = line + whole.count(b"\n"), offset + len(whole), []
-        parts.append(part)
-    yield from _placed(b"".join(parts), line, offset)
-
-
-def _placed(whole: bytes, line: int, offset: int) -> Iterator[Element]:
-    body = (whole.removeprefix(codecs.BOM_UTF8) if offset == 0 else whole).lstrip()
-    if body:
-        lead = len(whole) - len(body)
-        yield Element(body.rstrip(), line + whole.count(b"\n", 0, lead), offset + lead)
-
-
-def holds_several(file: BinaryIO) -> bool:
-    """Tell whether a document is followed by another; one long line is never held for that."""
-    if not more_lines(file):
-        return False
-    file.seek(0)
-    return any(begins for _, begins in _documents(file))
-
-
-def more_lines(file: BinaryIO) -> bool:
-    """Tell whether a bracket opens where a line but the first begins; no line is held."""
-    before = b""
-    while block := file.read(BLOCK):
-        text = before + block
-        if any(mark in text for mark in _MARKS):
-            return True
-        before = block[-2:]
-    return False
-
-
-class _Window:
+class Window:
     """The part of the file being looked at; grows at the end, is dropped at the front."""
 
     def __init__(self, file: BinaryIO) -> None:
@@ -135,6 +55,7 @@ class _Window:
         self.ended = False
 
     def grow(self) -> bool:
+        """Read on; tell whether there was more."""
         block = self._file.read(max(BLOCK, len(self.data)))
         self.ended = not block
         self.data += block
@@ -150,6 +71,11 @@ class _Window:
     def _count_to(self, position: int) -> None:
         self.line += self.data.count(b"\n", self.counted, position)
         self.counted = position
+
+    def line_of(self, position: int) -> int:
+        """Return the line a position is on; none before one that was asked for is."""
+        self._count_to(position)
+        return self.line
 
     def done_with(self, count: int) -> bool:
         """Tell whether it is worth while to drop the first bytes."""
@@ -212,10 +138,10 @@ def elements_of(file: BinaryIO, member: str | None = None) -> Iterator[Element]:
     An array that the file cuts off yields its last, unfinished element too: whoever decodes it
     will say so. Memory: one block, or one element if that is larger.
     """
-    window = _Window(file)
+    window = Window(file)
     place = _Place(member)
     start = position = 0  # where the current element begins, and how far the scan is
-    while (token := _next(window, position)) is not None:
+    while (token := next_token(window, position)) is not None:
         text = token.group()
         mark, position = text[:1], token.end()
         element = None
@@ -242,7 +168,7 @@ def elements_of(file: BinaryIO, member: str | None = None) -> Iterator[Element]:
         yield from window.elements(start, len(window.data))
 
 
-def _passed(place: _Place, window: _Window, position: int) -> int:
+def _passed(place: _Place, window: Window, position: int) -> int:
     """Return where to look on behind an opening bracket: behind the one that closes it, if seen."""
     end = window.past(position) if place.depth > 1 else None
     if end is None:
@@ -251,7 +177,7 @@ def _passed(place: _Place, window: _Window, position: int) -> int:
     return end
 
 
-def _next(window: _Window, position: int) -> re.Match[bytes] | None:
+def next_token(window: Window, position: int) -> re.Match[bytes] | None:
     """Return the next token that is surely complete, reading on as needed."""
     while True:
         token = _TOKEN.search(window.data, position)
@@ -275,29 +201,42 @@ def member_of(file: BinaryIO, name: str) -> bytes | None:
     What comes before it is passed over, never held; a value the file cuts off is returned as far
     as it goes.
     """
-    window = _Window(file)
+    wanted = b'"%b"' % name.encode()
+    return next((value for _, value in _members(file, lambda key: key == wanted)), None)
+
+
+def members_but(file: BinaryIO, names: Collection[str]) -> Iterator[tuple[str, bytes]]:
+    """Yield the top object's members that are not among `names`, the others passed over."""
+    known = {b'"%b"' % name.encode() for name in names}
+    for key, value in _members(file, lambda key: key not in known):
+        yield key[1:-1].decode(errors="replace"), value
+
+
+def _members(file: BinaryIO, wanted: Callable[[bytes], bool]) -> Iterator[tuple[bytes, bytes]]:
+    window = Window(file)
     depth = 0
     position = 0
-    start: int | None = None  # where the value begins, once its name is found
+    start: int | None = None  # where a wanted value begins, once its name is found
     key = b""
-    wanted = b'"%b"' % name.encode()
-    while (token := _next(window, position)) is not None:
+    while (token := next_token(window, position)) is not None:
         text = token.group()
         position = token.end()
         mark = text[:1]
         if mark == b'"':
-            key = text if depth == 1 else key
+            key = text if depth == 1 and start is None else key
             continue
         depth += (mark in b"[{") - (mark in b"]}")
         if mark in b"[{" and depth > 1 and (end := window.past(position)) is not None:
             depth, position = depth - 1, end
             continue
         if start is None:
-            if mark == b":" and depth == 1 and key == wanted:
+            if mark == b":" and depth == 1 and wanted(key):
                 start = position
             elif window.done_with(position):
                 window.drop(position)
                 position = 0
         elif depth == 0 or (depth == 1 and mark == b","):
-            return window.data[start : token.start()].strip()
-    return None if start is None else window.data[start:].strip()
+            yield key, window.data[start : token.start()].strip()
+            start = None
+    if start is not None:
+        yield key, window.data[start:].strip()

@@ -7,15 +7,18 @@ from typing import Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
+from msgspec.structs import fields
 
 from pipeline.landing.model import RejectError, When
 from pipeline.landing.session import first_and_last
 from pipeline.landing.transcript import Outcome
+from pipeline.landing.unmapped import Known, Noting, Unmapped, add, decoder, leaves_out, rest
 
 _FAILED = {"error": True, "success": False, "cancelled": False}
 
 
-class Tokens(msgspec.Struct):
+@leaves_out("total")
+class Tokens(Known):
     """The tokens of one response; cached ones are part of the input, thoughts not of the output."""
 
     input: int | None = None
@@ -25,7 +28,8 @@ class Tokens(msgspec.Struct):
     tool: int | None = None
 
 
-class ToolCall(msgspec.Struct, rename="camel"):
+@leaves_out("description", "displayName", "renderOutputAsMarkdown", "resultDisplay")
+class ToolCall(Noting, rename="camel"):
     """One call and its result."""
 
     name: str
@@ -50,17 +54,19 @@ class ToolCall(msgspec.Struct, rename="camel"):
             is_error=_FAILED.get(self.status or ""),
             error=error if self.status == "error" else None,
             labels={"rejected": True} if self.status == "cancelled" else None,
+            unmapped=_unmapped_of(self.result),
         )
 
 
-class Thought(msgspec.Struct):
+@leaves_out("timestamp")
+class Thought(Known):
     """A summary of what the model thought."""
 
     subject: str | None = None
     description: str | None = None
 
 
-class Message(msgspec.Struct, rename="camel"):
+class Message(Noting, rename="camel"):
     """One message: a user's, a response, or a notice of the program."""
 
     type: str
@@ -73,7 +79,7 @@ class Message(msgspec.Struct, rename="camel"):
     tool_calls: list[ToolCall] | None = None
 
 
-class Session(msgspec.Struct, rename="camel"):
+class Session(Noting, rename="camel"):
     """One session."""
 
     session_id: str
@@ -85,7 +91,7 @@ class Session(msgspec.Struct, rename="camel"):
     kind: str | None = None
 
 
-class Told(msgspec.Struct, rename="camel"):
+class Told(Noting, rename="camel"):
     """What a line tells of a session as a whole; all of it may come late, or change."""
 
     session_id: str | None = None
@@ -112,6 +118,7 @@ class Records:
         self._unnamed = count()
         self._told: dict[str, Any] = {}
         self._messages: dict[str, Message] = {}
+        self._unmapped: Unmapped = {}
         self.rewound = 0
 
     def add(self, line: Message | Line | Told) -> None:
@@ -133,7 +140,8 @@ class Records:
     def _tell(self, told: Told) -> None:
         for message in told.messages or ():
             self.add(message)
-        names = [name for name in told.__struct_fields__ if name != "messages"]
+        add(self._unmapped, told.unmapped)
+        names = [f.name for f in fields(Session) if f.name not in {"messages", "unmapped"}]
         known = {name: getattr(told, name) for name in names}
         self._told |= {name: value for name, value in known.items() if value is not None}
 
@@ -152,12 +160,13 @@ class Records:
             raise RejectError("missing_field", "no line with a sessionId")
         messages = list(self._messages.values())
         _, last = first_and_last([self._told.get("last_updated"), *(m.timestamp for m in messages)])
-        return Session(messages=messages, **{**self._told, "last_updated": last})
+        told = {**self._told, "last_updated": last, "unmapped": self._unmapped}
+        return Session(messages=messages, **told)
 
 
-_line = msgspec.json.Decoder(Line).decode
-_message = msgspec.json.Decoder(Message).decode
-_told = msgspec.json.Decoder(Told).decode
+_line = decoder(Line)
+_message = decoder(Message)
+_told = decoder(Told)
 
 
 def decode_line(data: bytes) -> Message | Line | Told:
@@ -179,3 +188,27 @@ def _response(result: Any) -> Any:
     if not found:
         return result
     return found[0] if len(found) == 1 else found
+
+
+def _unmapped_of(result: Any) -> Unmapped:
+    """Return what is not known of a result's parts."""
+    found: Unmapped = {}
+    for part in result if isinstance(result, list) else ():
+        told = part.get("functionResponse") if isinstance(part, dict) else None
+        if isinstance(told, dict):
+            add(found, rest(part, {"functionResponse"}))
+            add(found, rest(told, {"id", "name", "response"}))
+    return found
+
+
+def noted(message: Message) -> Unmapped:
+    """Return what is not known of a message and the parts of its content."""
+    found: Unmapped = {}
+    add(found, message.unmapped)
+    for part in message.content if isinstance(message.content, list) else ():
+        if isinstance(part, dict):
+            add(found, rest(part, _PARTS), "content")
+    return found
+
+
+_PARTS = {"text", "inlineData", "fileData", "functionCall", "functionResponse", "thoughtSignature"}

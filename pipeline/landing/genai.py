@@ -132,6 +132,11 @@ def tells_messages(event: Event) -> bool:
     return message or event.name == "gen_ai.choice" or event.name in _DETAILS
 
 
+def answers(event: Event) -> bool:
+    """Tell whether an event that tells messages has a model's answer among them."""
+    return event.name in {"gen_ai.choice", *_DETAILS} and event.name != _DETAILS[1]
+
+
 def _with_event_details(span: Span) -> Mapping[str, Any]:
     """Return the attributes, with those that a span's events give in their stead."""
     given: dict[str, Any] = {}

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jiter
 
-from pipeline.landing.framing import documents_of, elements_of
+from pipeline.landing.documents import documents_of
+from pipeline.landing.framing import elements_of
 from pipeline.landing.glue import unglued
 
 if TYPE_CHECKING:

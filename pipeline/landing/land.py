@@ -19,6 +19,7 @@ from pipeline.landing.known import Known
 from pipeline.landing.masking import droppable
 from pipeline.landing.options import Options
 from pipeline.landing.over import Over
+from pipeline.landing.parting import parted
 from pipeline.landing.reader import expand
 from pipeline.landing.recognise import recognise_all, rooms_of, sentence_of
 from pipeline.landing.report import LandReport
@@ -112,7 +113,7 @@ def land(  # noqa: PLR0913 - the command's options, one each
             refused = recognise_all(unpacked(expand(named), copies), named, format, report)
             target = None if dry_run else Lake.create(lake)
             logs, said = rooms_of(report.recognised)
-            chunks = cut(logs, options.text())
+            chunks = cut(parted(logs), options.text())
             for outcome in _outcomes(chunks, target, options, workers or os.cpu_count() or 1):
                 tell(outcome)
             land_beside(said, target, options, report)
@@ -150,6 +151,7 @@ def _finish(known: Known | None, staged: Staged, options: Options) -> Outcome:
     return Outcome(
         staged.name, staged.runs.height, staged.steps.height, int(is_call.sum()),
         int((is_call & staged.steps["is_error"]).sum()), dict(counts), 0, 0, [], staged.tasks.height,
+        staged.unmapped,
     )  # fmt: skip
 
 

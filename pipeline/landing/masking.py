@@ -15,6 +15,7 @@ from msgspec import UNSET, UnsetType
 from pipeline.errors import UnknownNameError
 from pipeline.landing.canonical import MAX_TEXT_LAYERS
 from pipeline.landing.model import References, Run, Step, Task
+from pipeline.landing.unmapped import dropped
 from pipeline.redact import redact, redact_value
 
 if TYPE_CHECKING:
@@ -26,9 +27,9 @@ Struct = TypeVar("Struct", Run, Task, Step)
 DROPPABLE = {"outputs": "output", "contents": "content"}
 """What may be left out, and the column of `steps` that it is."""
 
-_STEP = ("output", "error", "content", "labels")
-_RUN = ("final_output", "final_state", "labels", "started_at", "ended_at")
-_TASK = ("prompt", "reference_outputs", "expected_state", "labels")
+_STEP = ("output", "error", "content", "labels", "unmapped")
+_RUN = ("final_output", "final_state", "labels", "unmapped", "started_at", "ended_at")
+_TASK = ("prompt", "reference_outputs", "expected_state", "labels", "unmapped")
 
 
 def droppable(names: Sequence[str]) -> tuple[str, ...]:
@@ -60,12 +61,22 @@ def withhold(item: Item, *, secrets: bool, drop: Collection[str]) -> Item:
 
 
 def _withheld(step: Step, *, secrets: bool, drop: Collection[str]) -> Step:
-    step = msgspec.structs.replace(step, **{DROPPABLE[name]: None for name in drop})
+    step = msgspec.structs.replace(
+        step,
+        unmapped=dropped(step.unmapped) if _of_dropped(step, drop) else step.unmapped,
+        **{DROPPABLE[name]: None for name in drop},
+    )
     if secrets:
         step = msgspec.structs.replace(
             _masked(step, _STEP), tool_args=masked_arguments(step.tool_args)
         )
     return step
+
+
+def _of_dropped(step: Step, drop: Collection[str]) -> bool:
+    """Tell whether a field nobody knows of may hold what is to be dropped: its name is kept."""
+    is_output = step.kind == "tool_call" or step.actor == "tool"
+    return ("outputs" if is_output else "contents") in drop
 
 
 def _masked(item: Struct, names: tuple[str, ...]) -> Struct:

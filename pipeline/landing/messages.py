@@ -8,33 +8,39 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at run time
+from pipeline.landing.unmapped import Known, Noting, Unmapped, add, leaves_out, rest
 
 Id = str | int | None
 Raw = msgspec.Raw | UnsetType
 
 
-class Usage(msgspec.Struct):
+@leaves_out(
+    "total_tokens", "prompt_tokens_details", "completion_tokens_details", "input_tokens_details",
+    "output_tokens_details", "cache_creation_input_tokens", "cache_read_input_tokens",
+)  # fmt: skip
+class Usage(Known):
     """The tokens of one model response."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
 
 
-class Function(msgspec.Struct):
+class Function(Known):
     """A function called, with its arguments (mostly JSON text)."""
 
     name: str = ""
     arguments: Raw = UNSET
 
 
-class Custom(msgspec.Struct):
+class Custom(Known):
     """A custom tool called, with free text."""
 
     name: str = ""
     input: Raw = UNSET
 
 
-class ToolCall(msgspec.Struct):
+@leaves_out("type", "index", "requestor")
+class ToolCall(Noting):
     """One entry of `tool_calls`: nested under `function` or `custom`, or flat."""
 
     id: Id = None
@@ -53,7 +59,11 @@ class ToolCall(msgspec.Struct):
         return self.name, self.args if isinstance(self.arguments, UnsetType) else self.arguments
 
 
-class Message(msgspec.Struct):
+@leaves_out(
+    "reasoning", "reasoning_content", "reasoning_details", "thinking_blocks", "annotations",
+    "audio", "provider_specific_fields",
+)  # fmt: skip
+class Message(Noting):
     """One message of a chat."""
 
     role: str
@@ -65,6 +75,15 @@ class Message(msgspec.Struct):
     usage: Usage | None = None
     cost: float | None = None
     timestamp: When = None
+    refusal: str | None = None
+
+    def noted(self) -> Unmapped | None:
+        """Return what is not known of the message and the parts of its content."""
+        found = unmapped_parts(self.content)
+        if not found:
+            return self.unmapped
+        add(found, self.unmapped)
+        return found
 
     def calls(self) -> list[ToolCall]:
         """Return the calls made, in either spelling."""
@@ -92,6 +111,28 @@ def text_of(content: Any) -> Any:
     texts = [item if isinstance(item, str) else item.get("text") for item in content]
     said = [text for text in texts if isinstance(text, str)]
     return "\n".join(said) if said else None
+
+
+_PARTS = {
+    "type", "text", "image_url", "image", "input_audio", "audio", "file", "document", "source",
+    "refusal", "annotations", "citations", "cache_control", "thinking", "reasoning", "signature",
+    "data", "detail", "file_id", "mime_type", "id", "index",
+}  # fmt: skip
+"""What parts of a content have that is known: of all this only text is read."""
+
+
+def unmapped_parts(content: Any) -> Unmapped:
+    """Return what is not known of the parts that `text_of` takes a content's text from.
+
+    >>> unmapped_parts([{"type": "text", "text": "a", "mood": "calm"}])
+    {'content.mood': {'"calm"': 'calm'}}
+    """
+    found: Unmapped = {}
+    if isinstance(content, list) and all(_is_part(item) for item in content):
+        for item in content:
+            if isinstance(item, dict):
+                add(found, rest(item, _PARTS), "content")
+    return found
 
 
 def _is_part(item: Any) -> bool:

@@ -10,12 +10,18 @@ import msgspec
 from pipeline.landing.messages import Id, Raw, ToolCall, text_of
 from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.transcript import Outcome, raw
+from pipeline.landing.unmapped import Known, Noting, Unmapped, leaves_out
 
 _BLOCK = re.compile(r"```(?:bash|mswea_bash_command)\s*\n(.*?)\n```", re.DOTALL)
 _CODE = re.compile(r"<returncode>\s*(-?\d+)\s*</returncode>")
 
 
-class Usage(msgspec.Struct):
+@leaves_out(
+    "cache_creation_input_tokens", "cache_read_input_tokens", "completion_tokens_details", "cost",
+    "input_tokens_details", "is_byok", "output_tokens_details", "prompt_cache_hit_tokens",
+    "prompt_cache_miss_tokens", "prompt_tokens_details", "total_tokens",
+)  # fmt: skip
+class Usage(Known):
     """The tokens of one response, in either of OpenAI's spellings."""
 
     prompt_tokens: int | None = None
@@ -32,20 +38,33 @@ class Usage(msgspec.Struct):
         return self.output_tokens if self.completion_tokens is None else self.completion_tokens
 
 
-class Response(msgspec.Struct):
+_ANSWER = (
+    "background", "billing", "completed_at", "created", "created_at", "frequency_penalty", "id",
+    "incomplete_details", "instructions", "max_output_tokens", "max_tool_calls", "metadata",
+    "model", "object", "parallel_tool_calls", "presence_penalty", "previous_response_id", "prompt",
+    "prompt_cache_key", "prompt_cache_retention", "reasoning", "safety_identifier",
+    "service_tier", "status", "store", "system_fingerprint", "temperature", "text", "tool_choice",
+    "tools", "top_logprobs", "top_p", "truncation", "user",
+)  # fmt: skip
+"""What OpenAI's interfaces say of an answer, beside the answer itself."""
+
+
+@leaves_out("choices", "output", "provider_specific_fields", *_ANSWER)
+class Response(Known):
     """The whole response of the model's interface."""
 
     usage: Usage | None = None
 
 
-class Action(msgspec.Struct):
+class Action(Known):
     """A command, and the call that asked for it."""
 
     command: str | None = None
     tool_call_id: str | None = None
 
 
-class Extra(msgspec.Struct):
+@leaves_out("exit_status", "raw_output", "submission", "traceback")
+class Extra(Known):
     """What the harness notes beside a message."""
 
     actions: list[Action] | None = None
@@ -63,9 +82,14 @@ class Command(msgspec.Struct):
     name: str
     args: Raw
     call_id: str | None
+    unmapped: Unmapped | None = None
 
 
-class Message(msgspec.Struct):
+@leaves_out(
+    "annotations", "audio", "function_call", "provider_specific_fields", "reasoning_content",
+    "refusal", "thinking_blocks", *_ANSWER,
+)  # fmt: skip
+class Message(Noting):
     """One message; with the Responses API, an answer is its `output`, and so is a result."""
 
     role: str | None = None
@@ -106,8 +130,9 @@ class Message(msgspec.Struct):
     def commands(self) -> list[Command]:
         """Return the calls made, from wherever the version logs them."""
         if self.tool_calls:
-            made = [(*call.target(), _name(call.id)) for call in self.tool_calls]
-            return [Command(*call) for call in made]
+            return [
+                Command(*call.target(), _name(call.id), call.unmapped) for call in self.tool_calls
+            ]
         actions = self.extra.actions if self.extra else None
         if actions is None:
             actions = _blocks(self.text())

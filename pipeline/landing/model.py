@@ -12,6 +12,8 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from pipeline.landing.unmapped import MARK, Known, Unmapped, leaves_out
+
 Kind = Literal["llm_call", "tool_call", "final", "message"]
 Status = Literal["ok", "error", "incomplete"]
 When = str | int | float | None
@@ -40,6 +42,8 @@ class Step(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     duration_ms: float | None = None
     reported_backtrack: bool | None = None
     labels: dict[str, Any] | None = None
+    unmapped: Unmapped | None = msgspec.field(name=MARK, default=None)
+    """What its format does not know: it joins the labels where columns are made."""
 
 
 class Expected(msgspec.Struct, forbid_unknown_fields=True):
@@ -89,6 +93,7 @@ class Told(msgspec.Struct, kw_only=True):
     completed: bool | None = None
     final_output: Any = None
     final_state: Any = None
+    unmapped: Unmapped | None = msgspec.field(name=MARK, default=None)
 
 
 class Run(Told, kw_only=True):
@@ -101,7 +106,8 @@ class Run(Told, kw_only=True):
     """Is the id a trace's? Its parts may land apart, and are one run."""
 
 
-class Tool(msgspec.Struct):
+@leaves_out("description")
+class Tool(Known):
     """A tool a task offers."""
 
     name: str
@@ -121,6 +127,7 @@ class Task(msgspec.Struct, kw_only=True):
     references: References | None = None
     tools: list[Tool] | None = None
     labels: dict[str, Any] = {}
+    unmapped: Unmapped | None = None
     mention: bool = False
     """A log only mentions the task: what it leaves out stays as landed before."""
 

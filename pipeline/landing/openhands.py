@@ -10,29 +10,37 @@ from msgspec import UNSET, UnsetType
 from pipeline.landing.messages import Function, Usage  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.transcript import Outcome, raw
+from pipeline.landing.unmapped import Known, Noting, leaves_out
 
 
-class Called(msgspec.Struct):
+@leaves_out("index", "type")
+class Called(Known):
     """One call of a model's answer."""
 
     id: str | None = None
     function: Function | None = None
 
 
-class Answer(msgspec.Struct):
+@leaves_out(
+    "annotations", "audio", "function_call", "provider_specific_fields", "reasoning_content",
+    "refusal", "role", "thinking_blocks",
+)  # fmt: skip
+class Answer(Known):
     """A model's answer."""
 
     content: Any = None
     tool_calls: list[Called] | None = None
 
 
-class Choice(msgspec.Struct):
+@leaves_out("finish_reason", "index", "logprobs", "provider_specific_fields")
+class Choice(Known):
     """One of the answers a model gave."""
 
     message: Answer | None = None
 
 
-class Response(msgspec.Struct):
+@leaves_out("created", "object", "provider", "service_tier", "system_fingerprint")
+class Response(Known):
     """The whole response of the model's interface."""
 
     id: str | None = None
@@ -46,7 +54,8 @@ class Response(msgspec.Struct):
         return first or Answer()
 
 
-class CallMetadata(msgspec.Struct):
+@leaves_out("total_calls_in_response")
+class CallMetadata(Known):
     """Which call of which response an event belongs to."""
 
     function_name: str | None = None
@@ -67,21 +76,27 @@ class Extras(msgspec.Struct):
     metadata: Ran | None = None
 
 
-class Accumulated(msgspec.Struct):
+@leaves_out(
+    "cache_read_tokens", "cache_write_tokens", "context_window", "model", "per_turn_token",
+    "reasoning_tokens", "response_id",
+)  # fmt: skip
+class Accumulated(Known):
     """Tokens of the run so far."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
 
 
-class Metrics(msgspec.Struct):
+@leaves_out("condenser", "costs", "max_budget_per_task", "response_latencies", "token_usages")
+class Metrics(Known):
     """What a run has used so far."""
 
     accumulated_cost: float | None = None
     accumulated_token_usage: Accumulated | None = None
 
 
-class Event(msgspec.Struct):
+@leaves_out("timeout")
+class Event(Noting):
     """One action or observation."""
 
     id: int | None = None

@@ -18,6 +18,7 @@ from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at 
 from pipeline.landing.openhands import Accumulated, Metrics
 from pipeline.landing.openhands_steps import Events
 from pipeline.landing.transcript import Outcome, label
+from pipeline.landing.unmapped import Known, Noting, decoder, glance, leaves_out, noted
 
 if TYPE_CHECKING:
     from pipeline.landing.model import Step
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 Raw = msgspec.Raw | UnsetType
 
 
-class Text(msgspec.Struct):
+@leaves_out("cache_prompt", "image_urls", "type")
+class Text(Known):
     """A part of a text; of an image there is none."""
 
     text: str | None = None
@@ -40,13 +42,15 @@ def _joined(parts: Texts) -> str | None:
     return "\n".join(part.text for part in parts if part.text) or None
 
 
-class Function(msgspec.Struct):
+@leaves_out("name")
+class Function(Known):
     """A call as the first versions nest it."""
 
     arguments: Raw = UNSET
 
 
-class Call(msgspec.Struct):
+@leaves_out("id", "name", "origin", "type")
+class Call(Known):
     """The model's own call."""
 
     arguments: Raw = UNSET
@@ -57,13 +61,23 @@ class Call(msgspec.Struct):
         return self.function.arguments if self.function else self.arguments
 
 
-class Said(msgspec.Struct):
+@leaves_out(
+    "cache_enabled", "force_string_serializer", "function_calling_enabled", "name",
+    "reasoning_content", "responses_reasoning_item", "role", "send_reasoning_content",
+    "thinking_blocks", "tool_call_id", "tool_calls", "vision_enabled",
+)  # fmt: skip
+class Said(Known):
     """A message of a user's or the agent's."""
 
     content: Texts = None
 
 
-class Event(msgspec.Struct):
+@leaves_out(
+    "activated_skills", "activated_microagents", "code", "critic_result", "dynamic_context",
+    "extended_content", "responses_reasoning_item", "security_risk", "sender", "summary",
+    "thinking_blocks", "tools",
+)  # fmt: skip
+class Event(Noting):
     """One event, of any kind."""
 
     kind: str
@@ -136,6 +150,12 @@ def _output(told: dict[str, Any]) -> Any:
     return {name: value for name, value in told.items() if name != "kind"} or None
 
 
+_PASSED_OVER = {
+    "Condensation", "CondensationRequest", "CondensationSummaryEvent", "LLMCompletionLogEvent",
+    "PauseEvent", "TokenEvent",
+}  # fmt: skip
+
+
 class SdkEvents(Events):
     """The steps of one run."""
 
@@ -145,6 +165,10 @@ class SdkEvents(Events):
 
     def take(self, event: Event) -> None:
         """Add one event; what the program notes for itself is neither said nor called."""
+        self._taken(event)
+        self.transcript.note(event.unmapped)
+
+    def _taken(self, event: Event) -> None:
         if event.kind == "MessageEvent":
             self._said(event)
         elif event.kind == "ActionEvent":
@@ -159,6 +183,8 @@ class SdkEvents(Events):
             self.failure = event.detail or event.error or "error"
         elif event.kind == "ConversationStateUpdateEvent":
             self._state(event)
+        elif event.kind not in _PASSED_OVER:
+            self.transcript.note(noted("kind", event.kind))
 
     def _said(self, event: Event) -> None:
         text = _joined(event.llm_message.content) if event.llm_message else None
@@ -209,7 +235,7 @@ class SdkEvents(Events):
         stats = told if event.key == "stats" else told.get("stats")
         used = stats.get("usage_to_metrics") if isinstance(stats, dict) else None
         try:
-            found = msgspec.convert(used or {}, dict[str, Spent])
+            found = _spent(msgspec.json.encode(used or {}))
         except msgspec.ValidationError:
             return
         if found:
@@ -221,6 +247,9 @@ class Spent(Metrics):
     """What one model has used so far."""
 
     model_name: str | None = None
+
+
+_spent = glance(dict[str, Spent])
 
 
 def _total(spent: list[Spent]) -> Metrics:
@@ -249,7 +278,7 @@ class _Kind(msgspec.Struct):
 
 
 _kind = msgspec.json.Decoder(_Kind).decode
-_event = msgspec.json.Decoder(Event).decode
+_event = decoder(Event)
 
 
 def collect(history: list[msgspec.Raw]) -> tuple[SdkEvents, list[When]] | None:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from pipeline.landing.chat import prompt_hash
 from pipeline.landing.decode import decoding
 from pipeline.landing.messages import Usage
 from pipeline.landing.openhands import Accumulated, Answer, Event, Metrics, outcome
 from pipeline.landing.transcript import Transcript, charge
+from pipeline.landing.unmapped import decoder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import msgspec
 
     from pipeline.landing.model import Step, When
 
@@ -50,6 +51,10 @@ class Events:
 
     def add(self, event: Event) -> None:
         """Add one event."""
+        self._added(event)
+        self.transcript.note(event.unmapped)
+
+    def _added(self, event: Event) -> None:
         kind = event.action or event.observation
         self._latest = event.metrics or self._latest
         if kind is None or (kind in _BOOKKEEPING and event.metadata is None):
@@ -140,7 +145,7 @@ class Events:
         return steps
 
 
-_item = msgspec.json.Decoder(Event | list[Event]).decode
+_item = decoder(Event | list[Event])
 
 
 def collect(history: Sequence[msgspec.Raw]) -> tuple[Events, list[When]]:

@@ -21,7 +21,7 @@ _BASE64_BYTES = {24: 16, 12: 8}
 _TWO_64 = 1 << 64
 _SNAKE = (
     "trace_id", "span_id", "parent_span_id", "start_time_unix_nano", "end_time_unix_nano",
-    "event_name", "string_value", "int_value", "double_value", "bool_value", "array_value",
+    "time_unix_nano", "observed_time_unix_nano", "event_name", "string_value", "int_value", "double_value", "bool_value", "array_value",
     "kvlist_value", "bytes_value",
 )  # fmt: skip
 # No text within a string is like it: its quotes are escaped. And OTLP's JSON has no other keys
@@ -106,6 +106,11 @@ class Entry(msgspec.Struct):
     body: Value | None = None
     eventName: str | None = None  # noqa: N815
     timeUnixNano: int | float | str | None = None  # noqa: N815
+    observedTimeUnixNano: int | float | str | None = None  # noqa: N815
+
+    def time(self) -> int:
+        """Return when a log record was made, or seen where that is not told; 0 where neither is."""
+        return whole(self.timeUnixNano) or whole(self.observedTimeUnixNano) or 0
 
     @property
     def is_log(self) -> bool:

@@ -9,6 +9,7 @@ from pipeline.engines.shelf import shelved
 from pipeline.landing.beside import land_beside
 from pipeline.landing.commit import commit, landed_before
 from pipeline.landing.known import Known
+from pipeline.landing.parting import parted
 from pipeline.landing.reader import expand
 from pipeline.landing.recognise import recognise_all, rooms_of
 from pipeline.landing.stage import Staged
@@ -53,7 +54,9 @@ class Over(NamedTuple):
             logs, said = rooms_of(report.recognised)
             landed = frozenset(landed_without_tasks(lake) | shelf.published())
             known = Known(lake)
-            for item in staged_batches(self.engine, logs, shelf, self.options, landed):
+            for item in staged_batches(
+                self.engine, list(parted(logs)), shelf, self.options, landed
+            ):
                 if isinstance(item, Staged):
                     tell(commit(known, item, self.options))
                     shelf.strike(item.name)

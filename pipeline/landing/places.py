@@ -124,20 +124,22 @@ class Group(NamedTuple):
     begin: int
     utf8: bool
     """Are all their bytes known to be UTF-8?"""
+    lead: tuple[int, int] = (0, 0)
+    """How many lines and bytes of the file come before the source, where it is a part of one."""
 
     def pieces(self) -> Iterator[tuple[Piece, int]]:
         """Yield the records, each with its occurrence."""
+        lines, size = self.lead
         for at, body in enumerate(self.bodies, self.begin):
             place = self.places[at]
-            yield (
-                Piece(body, place.line, place.offset, place.ordinal, place.parts),
-                place.occurrence,
-            )
+            where = place.line + lines, place.offset + size
+            yield Piece(body, *where, place.ordinal, place.parts), place.occurrence
 
     @property
     def lines(self) -> list[int]:
         """The lines that the records begin on."""
-        return self.places.lines(self.begin, self.begin + len(self.bodies))
+        lines = self.places.lines(self.begin, self.begin + len(self.bodies))
+        return [line + self.lead[0] for line in lines] if self.lead[0] else lines
 
 
 @dataclass
@@ -166,7 +168,12 @@ class Slice:
         bodies = reread(self.source, self.places)
         for begin, end in self.places.groups():
             found = list(islice(bodies, end - begin))
-            yield Group(found, self.places, begin, _are_utf8(found))
+            yield Group(found, self.places, begin, _are_utf8(found), self._lead)
+
+    @property
+    def _lead(self) -> tuple[int, int]:
+        part = self.source.within
+        return (0, 0) if part is None else (part.line - 1, part.offset)
 
     def _runs_of_bytes(self) -> Iterator[Group]:
         """Read records that each are one run of bytes, in the file's order."""
@@ -176,7 +183,7 @@ class Slice:
                 file.seek(start)
                 data = file.read(size)
                 bodies = self.places.cut(data, begin, end)
-                yield Group(bodies, self.places, begin, _are_utf8([data]))
+                yield Group(bodies, self.places, begin, _are_utf8([data]), self._lead)
 
     def pieces(self) -> Iterator[tuple[Piece, int]]:
         """Read the records again, each with its occurrence."""

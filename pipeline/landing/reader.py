@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import codecs
 import glob
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from io import BytesIO
 from itertools import islice
+from os import SEEK_END
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import polars as pl
 
 from pipeline.errors import SourceNotFoundError
-from pipeline.landing.framing import documents_of, elements_of, holds_several, more_lines
+from pipeline.landing.documents import Extent, documents_of, extents_of, section, several
+from pipeline.landing.framing import Element, elements_of, member_of
 from pipeline.landing.glue import GLUE, unglued
 from pipeline.landing.head import BOM, START, Head, look, of_several
 from pipeline.landing.lines import late
@@ -27,13 +29,14 @@ from pipeline.landing.lines import late
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pipeline.landing.framing import Element
     from pipeline.landing.model import Damage
 
 __all__ = ("Head", "Piece", "Source", "expand", "look", "unglued", "wide_encoding")
 
 HEAD_BYTES = 1 << 18
 BLOCK = 1 << 20
+ALONE = (b"{", b"[")
+"""A line like this begins a document printed over many."""
 FEW_LINES = 64
 """So few in a block are long ones, or all there are: each is looked at by itself."""
 
@@ -72,10 +75,33 @@ class Source:
     """The path as the user would write it; stored in `source_path`."""
     damage: Damage | None = None
     """Why the file ends early, where it was unpacked from a damaged one."""
+    within: Extent | None = None
+    """Which of the file's documents it is, where it is one of several."""
 
     def open(self) -> BinaryIO:
         """Open the file for reading bytes."""
-        return self.path.open("rb")
+        file = self.path.open("rb")
+        return file if self.within is None else section(file, self.within, closes=True)
+
+    def apart(self) -> list[Source]:
+        """Return each of the file's documents as a source; the file itself where it holds one.
+
+        Places in such a source count from the document's begin.
+        """
+        with self.open() as file:
+            extents = list(extents_of(file))
+        if len(extents) < 2 or self.within is not None:  # noqa: PLR2004 - more than one
+            return [self]
+        found = [replace(self, within=extent, damage=None) for extent in extents]
+        return [*found[:-1], replace(found[-1], damage=self.damage)]
+
+    def first(self) -> Source | None:
+        """Return the first of several documents as a source; None where there are not several."""
+        if self.head.framing in {"parquet", "empty"} or self.within is not None:
+            return None
+        with self.open() as file:
+            extents = list(islice(extents_of(file), 2))
+        return replace(self, within=extents[0], damage=None) if extents[1:] else None
 
     @cached_property
     def head(self) -> Head:
@@ -85,13 +111,16 @@ class Source:
         if text.startswith(PARQUET):
             return Head("parquet", _columns(self.path), None, text, self.path.name)
         head = look(text, self.path.name, whole=len(text) < HEAD_BYTES)
-        if head.framing not in {"object", "array"}:
+        if head.framing not in {"object", "array"} or self.within is not None:
             return head
         with self.open() as file:
-            return of_several(head) if holds_several(file) else head
+            return of_several(head) if several(file) else head
 
     def lines(self, *, glued: bool = False) -> Iterator[Piece]:
-        """Yield one piece per value; a line of several, unless they may stay `glued`, is split."""
+        """Yield one piece per value; a line of several, unless they may stay `glued`, is split.
+
+        Where a document printed over many lines begins, documents are read from there on.
+        """
         offset = ordinal = number = 0
         with self.open() as file:
             while lines := file.readlines(BLOCK):
@@ -104,6 +133,9 @@ class Source:
                         data, begin = late(line, offset, first=number == 1)
                     offset += len(line)
                     for at, value in unglued(data) if split else ((0, data),):
+                        if value in ALONE and _goes_on(file, offset):
+                            yield from _printed(file, number, begin + at, ordinal)
+                            return
                         if value:
                             yield Piece(value, number, begin + at, ordinal)
                             ordinal += 1
@@ -116,7 +148,8 @@ class Source:
 
     def document(self) -> Iterator[Piece]:
         """Yield the whole file as one piece."""
-        whole = self.path.read_bytes()
+        with self.open() as file:
+            whole = file.read()
         body = whole.removeprefix(BOM).lstrip()
         data = body.rstrip()
         if data:
@@ -126,17 +159,15 @@ class Source:
     def documents(self) -> Iterator[Piece]:
         """Yield one piece per document of several, or per element of one that is an array."""
         with self.open() as file:
-            pieces = (piece for found in documents_of(file) for piece in _elements(found))
-            for ordinal, piece in enumerate(pieces):
-                yield piece._replace(ordinal=ordinal)
+            yield from _printed(file, 1, 0, 0)
 
     @cached_property
     def several(self) -> bool:
         """Tell whether the file holds more than one document."""
-        if self.head.framing == "lines":
+        if self.head.framing == "lines" and self.head.second is None:
             with self.open() as file:
-                return self.head.second is not None or more_lines(file)
-        return self.head.framing == "documents"
+                return several(file)
+        return self.head.framing in {"lines", "documents"}
 
     def members(self, member: str) -> Iterator[Piece]:
         """Yield one piece per element of the array `member` of each document that has one.
@@ -150,12 +181,8 @@ class Source:
             found = list(elements_of(BytesIO(piece.data), member))
             for data, down, at in found:
                 yield Piece(data, piece.line + down - 1, piece.offset + at)
-            if not found:
+            if not found and member_of(BytesIO(piece.data), member) is None:
                 yield piece
-
-    def others(self) -> Iterator[Piece]:
-        """Yield all documents but the first, whole: for a format of one, which refuses them."""
-        return islice(self.records(), 1, None) if self.several else iter(())
 
     def records(self, *, glued: bool = False) -> Iterator[Piece]:
         """Yield lines (see there), array elements or the document: whatever the content is."""
@@ -167,15 +194,31 @@ class Source:
         return self.document() if framing == "object" else self.lines(glued=glued)
 
 
-def _elements(document: Element) -> Iterator[Piece]:
-    """Yield what a document holds: itself, its elements, or what two writers glued together."""
+def _printed(file: BinaryIO, line: int, begin: int, ordinal: int) -> Iterator[Piece]:
+    """Yield the documents from `begin` on, whole, or the elements of those that are arrays."""
+    size = file.seek(0, SEEK_END) - begin
+    found = documents_of(section(file, Extent(line, begin, size)))
+    pieces = (piece for document in found for piece in _elements(document))
+    for number, (data, down, at) in enumerate(pieces, ordinal):
+        yield Piece(data, line + down - 1, begin + at, number)
+
+
+def _elements(document: Element) -> Iterator[Element]:
     data, line, offset = document
-    if data[:1] == b"[":
-        for body, down, at in elements_of(BytesIO(data)):
-            yield Piece(body, line + down - 1, offset + at)
+    if data[:1] != b"[":
+        yield document
         return
-    for at, value in unglued(data):
-        yield Piece(value, line + data.count(b"\n", 0, at), offset + at)
+    for body, down, at in elements_of(BytesIO(data)):
+        yield Element(body, line + down - 1, offset + at)
+
+
+def _goes_on(file: BinaryIO, offset: int) -> bool:
+    """Tell whether a line that is a bracket alone begins a document: no other begins behind it."""
+    here = file.tell()
+    file.seek(offset)
+    following = file.read(1)
+    file.seek(here)
+    return following not in START
 
 
 def _may_be_glued(lines: list[bytes]) -> bool:

@@ -12,6 +12,7 @@ from pipeline.landing.guess import unrecognised
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from pipeline.landing.formats import Format
     from pipeline.landing.reader import Source
     from pipeline.landing.report import LandReport
 
@@ -19,12 +20,23 @@ if TYPE_CHECKING:
 def recognise(source: Source, wanted: str) -> Recognised | None:
     """Say which format a file is of, by content; `wanted` names one, or is "auto"."""
     if wanted != "auto":
-        return Recognised(source, formats.get(wanted).name, "named by --from")
+        form = formats.get(wanted)
+        return Recognised(source, form.name, "named by --from", _lands_apart(form, source))
     for form in formats.every():
         reason = form.sniff(source.head)
         if reason is not None:
-            return Recognised(source, form.name, reason)
-    return None
+            return Recognised(source, form.name, reason, form.apart)
+    first = source.first()
+    found = None if first is None else recognise(first, wanted)
+    return found and found._replace(source=source, apart=True)
+
+
+def _lands_apart(form: Format, source: Source) -> bool:
+    """Tell whether a file's documents are of a format, but not the file as a whole."""
+    if form.apart or form.sniff(source.head) is not None:
+        return form.apart
+    first = source.first()
+    return first is not None and form.sniff(first.head) is not None
 
 
 def recognise_all(

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pipeline.landing.annotated import Annotated
     from pipeline.landing.chunks import Recognised
     from pipeline.landing.commit import Outcome
@@ -29,6 +31,8 @@ class LandReport:
     duplicates: int = 0
     replaced: int = 0
     rejects: Counter[str] = field(default_factory=Counter)
+    unmapped: dict[str, Counter[str]] = field(default_factory=dict)
+    """By format the fields that it does not know and labels keep: how many records had each."""
     unresolved: list[str] = field(default_factory=list)
     configs: list[str] = field(default_factory=list)
     """What became of configurations, a sentence for each."""
@@ -47,7 +51,13 @@ class LandReport:
         self.duplicates += outcome.duplicates
         self.replaced += outcome.replaced
         self.rejects.update(outcome.rejects)
+        self.add_unmapped(outcome.unmapped)
         self.unresolved.extend(outcome.unresolved)
+
+    def add_unmapped(self, found: Mapping[str, Mapping[str, int]]) -> None:
+        """Count fields in that no format knows."""
+        for form, records in found.items():
+            self.unmapped.setdefault(form, Counter()).update(records)
 
     def add_annotated(self, found: Annotated) -> None:
         """Count one landing of annotations in."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
@@ -56,6 +57,8 @@ class Rows:
         self._runs = Stacked()
         self._steps = Stacked()
         self.rejects: list[tuple[str, int, int, str, str, str]] = []
+        self.unmapped: Counter[tuple[str, str]] = Counter()
+        """By format and field that it does not know: how many records had the field."""
         self._waiting: list[_Waiting] = []
         self._bytes = 0
 
@@ -64,14 +67,10 @@ class Rows:
         shown: str,
         piece: Piece,
         occurrence: int,
-        found: Iterable[Run | Task | Damage],
-        *,
-        silence: bool = False,
+        found: Sequence[Run | Task | Damage],
+        form: Format,
     ) -> None:
-        """Take in what a record holds: all of it, or none where something cannot land.
-
-        `silence`: does a call that says nothing of an error count as one that worked?
-        """
+        """Take in what a record holds: all of it, or none where something cannot land."""
         runs: list[_Waiting] = []
         tasks: dict[str, Task] = {}
         damages: list[Damage] = []
@@ -84,9 +83,13 @@ class Rows:
                 tasks.setdefault(self._told(task), task)
                 continue
             run_id = item.run_id or self._derived(piece, item, number, occurrence)
-            runs.append(_Waiting(self._withheld(item), run_id, piece, shown, silence))
+            runs.append(
+                _Waiting(self._withheld(item), run_id, piece, shown, form.silence_is_success)
+            )
         for damage in damages:
             self._refuse(shown, *damage)
+        names = _unmapped(item for item in found if not isinstance(item, Damage))
+        self.unmapped.update((form.name, name) for name in names)
         self._waiting += runs
         self._tasks |= {told: task for told, task in tasks.items() if told not in self._tasks}
         self._bytes += len(piece.data)
@@ -191,6 +194,17 @@ class Rows:
         if runs.is_empty():
             return Runs.empty(), Steps.empty()
         return finished(runs, self._steps.taken(), self._calls)
+
+
+def _unmapped(items: Iterable[Run | Task]) -> set[str]:
+    """Return the names of the fields that a record's format does not know."""
+    names: set[str] = set()
+    for item in items:
+        names.update(item.unmapped or ())
+        for step in item.steps if isinstance(item, Run) else ():
+            if step.unmapped:
+                names.update(step.unmapped)
+    return names
 
 
 def as_reject(error: Exception) -> RejectError:

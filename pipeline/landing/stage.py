@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ from pipeline.landing.task_columns import tasks_frame, tools_frame
 from pipeline.schema import Rejects
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pipeline.landing.chunks import Chunk
     from pipeline.landing.formats import Format
@@ -43,6 +44,8 @@ class Staged:
     references: pl.DataFrame
     formats: list[str]
     sources: list[dict[str, str | int]]
+    unmapped: dict[str, dict[str, int]]
+    """By format and field that it does not know: how many records had the field."""
 
 
 @contextmanager
@@ -77,11 +80,26 @@ def stage(chunk: Chunk, options: Options) -> Staged:
         tools=tools_frame(rows.tasks, options.suite),
         references=rows.book.frame(),
         formats=sorted({part.format for part in chunk.slices}),
-        sources=[
-            {"path": part.source.shown, "format": part.format, "records": len(part.places)}
-            for part in chunk.slices
-        ],
+        sources=_sources(chunk.slices),
+        unmapped=_by_format(rows.unmapped),
     )
+
+
+def _sources(slices: list[Slice]) -> list[dict[str, str | int]]:
+    """Return the files of a chunk, one each, though its documents may have landed apart."""
+    records: Counter[tuple[str, str]] = Counter()
+    for part in slices:
+        records[part.source.shown, part.format] += len(part.places)
+    return [
+        {"path": path, "format": form, "records": count} for (path, form), count in records.items()
+    ]
+
+
+def _by_format(unmapped: Mapping[tuple[str, str], int]) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    for (form, name), records in sorted(unmapped.items()):
+        found.setdefault(form, {})[name] = records
+    return found
 
 
 def _decode(part: Slice, rows: Rows, *, strict: bool) -> None:
@@ -91,7 +109,7 @@ def _decode(part: Slice, rows: Rows, *, strict: bool) -> None:
         if len(group.bodies) < FEW or not rows.add_many(shown, group, form):
             _one_by_one(group, part, rows, strict=strict)
     if part.first and part.source.damage:
-        _tell_damage(shown, part.source.damage, rows, strict=strict)
+        _tell_damage(part, part.source.damage, rows, strict=strict)
 
 
 def _one_by_one(group: Group, part: Slice, rows: Rows, *, strict: bool) -> None:
@@ -103,7 +121,7 @@ def _one_by_one(group: Group, part: Slice, rows: Rows, *, strict: bool) -> None:
             found = _items(form, piece, part, utf8=group.utf8)
             if strict:
                 _refuse_damage(shown, found)
-            rows.add(shown, piece, occurrence, found, silence=form.silence_is_success)
+            rows.add(shown, piece, occurrence, found, form)
         except (TrajtabError, MemoryError):
             raise
         except Exception as error:
@@ -123,10 +141,12 @@ def _unglued(group: Group, part: Slice) -> Iterator[tuple[Piece, int]]:
             yield piece._replace(data=value, offset=piece.offset + at), occurrence
 
 
-def _tell_damage(shown: str, damage: Damage, rows: Rows, *, strict: bool) -> None:
+def _tell_damage(part: Slice, damage: Damage, rows: Rows, *, strict: bool) -> None:
+    shown = part.source.shown
     if strict:
         _refuse_damage(shown, [damage])
-    rows.add(shown, Piece(b"", damage.line, damage.offset), 0, [damage])
+    piece = Piece(b"", damage.line, damage.offset)
+    rows.add(shown, piece, 0, [damage], formats.get(part.format))
 
 
 def _refuse_damage(shown: str, found: list[Run | Task | Damage]) -> None:

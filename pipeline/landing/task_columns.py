@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from xxhash import xxh3_64_hexdigest
 
 from pipeline.landing.canonical import canonical_json
 from pipeline.landing.columns import text
+from pipeline.landing.unmapped import with_unmapped
 from pipeline.schema import Tasks, Tools
 
 if TYPE_CHECKING:
@@ -31,13 +32,17 @@ def tasks_frame(tasks: Sequence[Task], book: ReferenceBook, suite: str | None) -
             None if task.expected_state is None else canonical_json(task.expected_state),
             book.add(task.references),
             _tools_hash(task),
-            canonical_json(task.labels) if task.labels else None,
+            canonical_json(labels) if (labels := _labels(task)) else None,
             task.mention,
         )
         for task in tasks
     ]
     schema = pl.Schema({**Tasks.polars(), "mention": pl.Boolean()})
     return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _labels(task: Task) -> dict[str, Any] | None:
+    return with_unmapped(task.labels, task.unmapped)
 
 
 def _tools_hash(task: Task) -> str | None:

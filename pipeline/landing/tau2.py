@@ -14,9 +14,19 @@ from msgspec import UNSET, field
 
 from pipeline.landing.canonical import expected_arguments
 from pipeline.landing.decode import decoding
-from pipeline.landing.framing import member_of
+from pipeline.landing.framing import member_of, members_but
 from pipeline.landing.messages import Id, Raw  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.model import RejectError
+from pipeline.landing.unmapped import (
+    Known,
+    Noting,
+    Unmapped,
+    add,
+    decoder,
+    glance,
+    leaves_out,
+    noted,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,7 +36,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Action(msgspec.Struct):
+@leaves_out("info", "requestor")
+class Action(Known):
     """An action a right run takes."""
 
     name: str
@@ -35,13 +46,15 @@ class Action(msgspec.Struct):
     compare_args: list[str] | None = None
 
 
-class Criteria(msgspec.Struct):
+@leaves_out("communicate_info", "env_assertions", "nl_assertions", "reward_basis")
+class Criteria(Known):
     """How a task is judged: null actions are none defined, an empty list expects no call."""
 
     actions: list[Action] | None = None
 
 
-class TaskRecord(msgspec.Struct):
+@leaves_out("annotations", "description", "initial_state")
+class TaskRecord(Noting):
     """One element of `tasks`."""
 
     id: int | str
@@ -54,13 +67,18 @@ class TaskRecord(msgspec.Struct):
         return None if self.evaluation_criteria is None else self.evaluation_criteria.actions
 
 
-class Check(msgspec.Struct):
+@leaves_out("action_match", "action_reward")
+class Check(Known):
     """An expected action as the benchmark checked it in a run."""
 
     action: Action
 
 
-class RewardInfo(msgspec.Struct):
+@leaves_out(
+    "communicate_checks", "db_check", "env_assertions", "info", "nl_assertions", "reward_basis",
+    "reward_breakdown",
+)  # fmt: skip
+class RewardInfo(Known):
     """The benchmark's judgement."""
 
     reward: float | None = None
@@ -79,20 +97,25 @@ class Judged(msgspec.Struct):
         return [check.action for check in checks] if checks else None
 
 
-class Party(msgspec.Struct):
+@leaves_out("global_simulation_guidelines", "llm_args", "persona_config", "voice_settings")
+class Party(Known):
     """The agent, or the simulated user."""
 
     implementation: str | None = None
     llm: str | None = None
 
 
-class Environment(msgspec.Struct):
+@leaves_out("policy", "tool_defs")
+class Environment(Known):
     """The domain."""
 
     domain_name: str | None = None
 
 
-class Info(msgspec.Struct):
+@leaves_out(
+    "audio_native_config", "max_errors", "max_steps", "num_trials", "seed", "text_streaming_config"
+)
+class Info(Noting):
     """What all runs of the file share."""
 
     git_commit: str | None = None
@@ -112,6 +135,8 @@ class Context(msgspec.Struct):
     """The tasks' expected actions, by task id."""
     joined: bool = True
     """Do they agree with what was checked in every run?"""
+    unmapped: Unmapped = {}
+    """What is not known of the file's members and of its info."""
 
     def expected(self, run: Judged) -> list[Action] | None:
         """Return the task's actions, or the run's own where task ids cannot be trusted."""
@@ -133,9 +158,10 @@ def compare_args(actions: list[Action] | None) -> dict[str, list[str]]:
     }
 
 
-_decode_info = msgspec.json.Decoder(Info | None).decode
-_decode_task = msgspec.json.Decoder(TaskRecord).decode
-_decode_judged = msgspec.json.Decoder(Judged).decode
+_decode_info = decoder(Info | None)
+_decode_task = glance(TaskRecord)
+_decode_judged = glance(Judged)
+_MEMBERS = {"info", "simulations", "tasks", "timestamp"}
 
 
 def _info(source: Source) -> Info:
@@ -145,6 +171,15 @@ def _info(source: Source) -> Info:
         return (decoding(_decode_info, data) if data else None) or Info()
     except RejectError:
         return Info()
+
+
+def _unmapped(source: Source, info: Info) -> Unmapped:
+    found: Unmapped = {}
+    add(found, info.unmapped, "info")
+    with source.open() as file:
+        for name, value in members_but(file, _MEMBERS):
+            add(found, noted(name, msgspec.Raw(value)))
+    return found
 
 
 def _readable(source: Source, member: str, decode: Callable[[bytes], T]) -> Iterator[T]:
@@ -178,5 +213,6 @@ def prepare(source: Source) -> Context:
         version=info.git_commit,
         domain=None if info.environment_info is None else info.environment_info.domain_name,
         actions=actions,
+        unmapped=_unmapped(source, info),
         joined=not any(_contradicts(run, actions) for run in runs),
     )

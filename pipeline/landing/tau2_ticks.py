@@ -4,23 +4,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec import UNSET
 
 from pipeline.landing.messages import Raw  # noqa: TC001 - msgspec reads types at run time
+from pipeline.landing.unmapped import (
+    Known,
+    Noting,
+    Unmapped,
+    add,
+    leaves_out,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class Chunk(msgspec.Struct):
+@leaves_out(
+    "audio_content", "audio_format", "audio_path", "audio_script_gold", "contains_speech", "cost",
+    "raw_data", "role", "source_effects", "speech_effects", "turn_taking_action", "usage",
+)  # fmt: skip
+class Chunk(Known):
     """What one side said in a tick, in words where they are recorded."""
 
     content: str | None = None
     timestamp: str | None = None
 
 
-class Tick(msgspec.Struct):
+@leaves_out("tick_id")
+class Tick(Noting):
     """One tick: both sides may speak at once, and the agent may call tools."""
 
     timestamp: str | None = None
@@ -62,6 +73,14 @@ def messages_of(ticks: list[Tick]) -> list[dict[str, Any]]:
             else:
                 messages.append(found)
     return messages
+
+
+def unmapped_of(ticks: list[Tick]) -> Unmapped:
+    """Return what is not known of the ticks: it is of the run, for no tick is a step."""
+    found: Unmapped = {}
+    for tick in ticks:
+        add(found, tick.unmapped, "ticks")
+    return found
 
 
 def _goes_on(last: dict[str, Any], found: dict[str, Any]) -> bool:

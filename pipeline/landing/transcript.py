@@ -8,9 +8,11 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from pipeline.landing.model import Step
+from pipeline.landing.unmapped import add, note
 
 if TYPE_CHECKING:
     from pipeline.landing.model import When
+    from pipeline.landing.unmapped import Unmapped
 
 
 class Outcome(NamedTuple):
@@ -21,6 +23,7 @@ class Outcome(NamedTuple):
     error: Any = None
     duration_ms: float | None = None
     labels: dict[str, Any] | None = None
+    unmapped: Unmapped | None = None
 
 
 class Transcript:
@@ -28,6 +31,9 @@ class Transcript:
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
+        self.unmapped: Unmapped = {}
+        """What is known of no step, but of the run."""
+        self._touched: tuple[Step, str] | None = None
         self._waiting: list[Step] = []
         self._responses = 0
         self._user_messages = 0
@@ -50,6 +56,19 @@ class Transcript:
         """Has any call no result yet?"""
         return bool(self._waiting)
 
+    def note(self, unmapped: Unmapped | None) -> None:
+        """Keep what an event does not map: with the last step it made or answered, or the run."""
+        if unmapped and self._touched is not None:
+            step, at = self._touched
+            note(step, unmapped, at)
+        elif unmapped:
+            add(self.unmapped, unmapped)
+        self._touched = None
+
+    def touch(self, step: Step) -> None:
+        """Make `step` the one that `note` means."""
+        self._touched = step, ""
+
     def open_turn(self) -> None:
         """Begin a user turn whose words are not logged."""
         self._user_messages += 1
@@ -60,7 +79,11 @@ class Transcript:
         """Add what was said by someone who is not the agent; a user's words open a turn."""
         self._user_messages += actor == "user" if opens_turn is None else opens_turn
         step = Step("message", content=content, actor=actor, turn_index=self.turn, **more)
+        return self._made(step)
+
+    def _made(self, step: Step) -> Step:
         self.steps.append(step)
+        self._touched = step, ""
         return step
 
     def respond(self, content: Any = None, *, actor: str = "agent", **more: Any) -> Step:
@@ -74,8 +97,7 @@ class Transcript:
             **more,
         )
         self._responses += 1
-        self.steps.append(step)
-        return step
+        return self._made(step)
 
     def call(
         self,
@@ -99,31 +121,34 @@ class Transcript:
             actor=(response.actor if response else None) or actor,
             **more,
         )
-        self.steps.append(step)
         if waits:
             self._waiting.append(step)
-        return step
+        return self._made(step)
 
     def answer(self, call_id: str | None, outcome: Outcome, at: When = None) -> Step:
         """Join a result into its call; one without a call becomes a message of its own."""
         step = self._take(call_id)
         if step is None:
             return self.orphan(call_id, outcome, at)
-        settle(step, outcome)
-        return step
+        return self._answered(step, outcome)
 
     def orphan(self, call_id: str | None, outcome: Outcome, at: When = None) -> Step:
         """Add a result that answers no call."""
         labels = {**(outcome.labels or {}), "orphan_result": True}
         return self.hear(
             outcome.output, "tool", call_id=call_id, error=outcome.error, labels=labels,
-            started_at=at,
+            started_at=at, unmapped=outcome.unmapped,
         )  # fmt: skip
 
     def settle(self, call: Step, outcome: Outcome) -> None:
         """Join a result into a call that is known otherwise."""
         self._waiting = [step for step in self._waiting if step is not call]
+        self._answered(call, outcome)
+
+    def _answered(self, call: Step, outcome: Outcome) -> Step:
         settle(call, outcome)
+        self._touched = call, "result"
+        return call
 
     def _take(self, call_id: str | None) -> Step | None:
         """Close the call a result answers: of the nearest response, the first that fits.
@@ -156,6 +181,7 @@ def settle(call: Step, outcome: Outcome) -> None:
         call.duration_ms = outcome.duration_ms
     if outcome.labels:
         label(call, **outcome.labels)
+    note(call, outcome.unmapped, "result")
 
 
 def label(step: Step, **labels: Any) -> None:

@@ -273,30 +273,6 @@ def test_bytes_that_are_no_text_are_no_log(tmp_path: Path) -> None:
         land([tmp_path / "log.bin"], tmp_path / "lake")
 
 
-@pytest.mark.parametrize("indent", [None, 1])
-@pytest.mark.parametrize(
-    ("sample", "rejects"),
-    [
-        ("tau2_results/hotel_concierge.json", 1),
-        ("inspect_log/trip_desk.json", 1),
-        ("jaeger/helpdesk.json", 0),
-        ("langfuse/hotel_desk.trace.json", 0),
-    ],
-)
-def test_a_second_document_lands_or_is_refused(
-    tmp_path: Path, sample: str, indent: int | None, rejects: int
-) -> None:
-    """Where a log is one document, what follows it is not passed over in silence."""
-    document = json.loads((SAMPLES / sample).read_text())
-    other = json.loads(json.dumps(document).replace("0", "1"))
-    texts = [json.dumps(one, indent=indent) for one in (document, other)]
-    (tmp_path / "one.json").write_text(texts[0])
-    (tmp_path / "two.json").write_text("\n".join(texts))
-    once, twice = (land([tmp_path / n], tmp_path / f"{n}.lake") for n in ("one.json", "two.json"))
-    assert rejects == twice.rejects.total()
-    assert (twice.runs > once.runs) == (not rejects)
-
-
 def test_batches_of_a_tracer_one_per_line(tmp_path: Path) -> None:
     def batch(name: str) -> str:
         trace = {"object": "trace", "id": f"trace_{name}", "workflow_name": name}

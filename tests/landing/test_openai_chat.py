@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from reading import labels
 
 from pipeline.landing.canonical import arguments, expected_arguments
 from pipeline.landing.formats.openai_chat import FORMAT
@@ -53,7 +54,7 @@ def test_line_without_an_id_has_no_run_id(record):
 
 def test_other_fields_are_labels_and_definitions_of_tools_are_passed_over():
     run = _run(tools=[{"type": "function"}], created=1, metadata={"team": "x"}, user={"id": 7})
-    assert run.labels == {"team": "x", "created": 1, "user": {"id": 7}}
+    assert labels(run) == {"team": "x", "created": 1, "user": {"id": 7}}
     assert [step.content for step in run.steps] == ["Hi"]
     assert (run.prompt_hash, run.final_output, run.references) == (None, None, None)
 

@@ -6,6 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pytest
 from making import runs_of, steps_of
 from reading import args, calls, kinds, read, sniff
@@ -24,6 +25,7 @@ from tracing import (
     user,
 )
 
+from pipeline.lake import Lake
 from pipeline.landing.land import land
 
 if TYPE_CHECKING:
@@ -126,19 +128,83 @@ def test_spans_and_logs_in_one_document(tmp_path: Path, indent: int | None) -> N
 
 
 def test_other_log_records_are_no_steps(tmp_path: Path) -> None:
-    """Of a program, of an evaluation, outside of any span: the trace lands as it is without."""
+    """Of a program, of an evaluation: the trace lands as it is without."""
     others = [
         _log(CHAT, 1, "app.start", {"message": "gen_ai.started"}),
         _log(BYE, 4, "gen_ai.evaluation.result", **{"gen_ai.evaluation.name": "relevance"}),
         _log("00000000000000ee", 4, "gen_ai.evaluation.result"),
-        _log(None, 4, "gen_ai.choice", {"message": {"content": "Who?"}}),
         {"body": {"stringValue": "no trace at all"}},
+        {"body": {"stringValue": "nor here: gen_ai.choice"}},
     ]
     assert kinds(items(tmp_path, request(*SPANS), _logs(*others)).run) == kinds(
         items(tmp_path, request(*SPANS)).run
     )
     assert not sniff("otlp", _logs(_log(None, 1, "app.start")))
     assert sniff("otlp", _logs(MESSAGES[0]))
+
+
+def _without_span(*records: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return log records that name their trace alone; zeros are how some exporters say so."""
+    spans = ({}, {"spanId": ""}, {"spanId": "0" * 16})
+    bare = [{k: v for k, v in record.items() if k != "spanId"} for record in records]
+    return [{**record, **spans[at % 3]} for at, record in enumerate(bare)]
+
+
+@pytest.mark.parametrize("records", [MESSAGES, DETAILED], ids=["messages", "details"])
+@pytest.mark.parametrize("snake", [False, True])
+def test_a_record_without_a_span_is_of_the_call_that_ran(
+    tmp_path: Path, records: list[dict[str, Any]], *, snake: bool
+) -> None:
+    around = chat(1, id="00000000000000ab", parent="00000000000000aa", lasts=1)
+    spans = [{**span, "parentSpanId": "00000000000000ab"} if span["spanId"] == CHAT else span for span in SPANS]  # fmt: skip
+    told = [_logs(*_without_span(*records)), request(around, *spans)]
+    run = items(tmp_path, *([_snake(one) for one in told] if snake else told)).run
+    assert (kinds(run), run.final_output) == (WHOLE, "Done")
+    assert [step.content for step in run.steps if step.kind == "message"] == ["Go"]
+    assert [call.call_id for call in calls(run)] == ["k"]
+    assert sum(step.input_tokens or 0 for step in run.steps) == 14
+
+
+@pytest.mark.parametrize("records", [MESSAGES, DETAILED], ids=["messages", "details"])
+def test_records_of_no_call_are_calls_of_their_own(
+    tmp_path: Path, records: list[dict[str, Any]]
+) -> None:
+    """Nothing ran at their time that could have made them: their words are kept all the same."""
+    bare = _without_span(*records)
+    run = items(tmp_path, request(SPANS[0]), _logs(*reversed(bare), *bare)).run
+    assert (run.run_id, run.agent, kinds(run)) == (TRACE, "desk", WHOLE)
+    assert [step.content for step in run.steps if step.kind == "final"] == ["Done"]
+    assert run.status == "ok"
+    assert kinds(items(tmp_path, _logs(*bare)).run) == WHOLE
+
+
+def test_two_calls_at_once_leave_a_record_to_itself(tmp_path: Path) -> None:
+    spans = [chat(1, id=f"00000000000000c{n}", parent="00000000000000aa", **USED) for n in (1, 2)]
+    said = _without_span(_log(CHAT, 1.5, "gen_ai.choice", {"message": {"content": "Who?"}}))
+    run = items(tmp_path, request(SPANS[0], *spans), _logs(*said)).run
+    assert [step.content for step in run.steps] == [
+        None,
+        "Who?",
+        None,
+    ] or run.final_output == "Who?"
+    assert len(run.steps) == 3
+
+
+def test_a_record_without_a_trace_is_refused_alone(tmp_path: Path) -> None:
+    """It may be of any run: where it stands is told, and the others land."""
+    lost = {k: v for k, v in MESSAGES[0].items() if k != "traceId"}
+    path = tmp_path / "logs.jsonl"
+    lines(
+        path, request(*SPANS), _logs(lost, *MESSAGES), _logs({**lost, "traceId": "", "spanId": ""})
+    )
+    land([path], tmp_path / "lake")
+    assert steps_of(tmp_path / "lake")["kind"].to_list() == WHOLE
+    (batch,) = Lake.open(tmp_path / "lake").batches()
+    found = pl.read_parquet(batch.file("rejects")).sort("byte_offset")
+    assert found["reason"].to_list() == ["missing_field"] * 2
+    assert found["line"].to_list() == [2, 3]
+    data = path.read_bytes()
+    assert all(data[at:].startswith(b'{"timeUnixNano"') for at in found["byte_offset"])
 
 
 def _snake(value: Any) -> Any:

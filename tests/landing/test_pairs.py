@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from reading import SAMPLES, args, calls, claimed, decode, expectation, read, sniff
+from reading import SAMPLES, args, calls, claimed, decode, expectation, labels, read, sniff
 
 from pipeline.landing.model import RejectError, Run
 
@@ -64,7 +64,7 @@ def test_actual_arguments_absent_null_and_text():
 
 def test_other_fields_become_labels():
     run = _run(actual=[{**_call("f"), "ms": 3}], team="desk", labels={"a": 1})
-    assert (run.labels, run.steps[0].labels) == ({"team": "desk", "a": 1}, {"ms": 3})
+    assert (labels(run), labels(run.steps[0])) == ({"team": "desk", "a": 1}, {"ms": 3})
 
 
 @pytest.mark.parametrize(

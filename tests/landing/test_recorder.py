@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from reading import SAMPLES, args, calls, claimed, decode, kinds, read, sniff
+from reading import SAMPLES, args, calls, claimed, decode, kinds, labels, read, sniff
 
 from pipeline.landing.model import RejectError
 
@@ -148,7 +148,7 @@ def test_marks_measures_and_what_has_no_column():
     (step,) = run.steps
     assert (step.started_at, step.duration_ms) == (5, 7.5)
     assert (step.input_tokens, step.output_tokens, step.reported_backtrack) == (1, 2, True)
-    assert step.labels == {"state_summary": "lost", "action_type": "tool", "cache": "hit"}
+    assert labels(step) == {"state_summary": "lost", "action_type": "tool", "cache": "hit"}
     assert (step.turn_index, step.response_index) == (None, None)
 
 
@@ -165,7 +165,7 @@ def test_what_the_record_says_of_the_run():
         "m",
     )
     assert (run.trial, run.success, run.reward) == (1, False, 0.5)
-    assert run.labels == {"host": "h1", "a": 1}
+    assert labels(run) == {"host": "h1", "a": 1}
     assert _run(completed=False).status == "incomplete"
     assert decode("recorder", {"steps": []}).run.run_id is None
     assert (_run(trajectory_id=7, task_id=0).run_id, _run(task_id=0).task_id) == ("7", "0")
@@ -197,7 +197,7 @@ def test_flat_list_is_one_run():
         (False, None, "out"),
     ]
     assert [args(call) for call in calls(run)] == ['{"q":1}'] * 2
-    assert (run.run_id, run.final_output, run.steps[-1].labels) == (None, "A", {"colour": "red"})
+    assert (run.run_id, run.final_output, labels(run.steps[-1])) == (None, "A", {"colour": "red"})
 
 
 @pytest.mark.parametrize("indent", [None, 2])

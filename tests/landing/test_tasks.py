@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from reading import SAMPLES, claimed, decode, expectation, read, sniff
+from reading import SAMPLES, claimed, decode, expectation, labels, read, sniff
 
 from pipeline.landing.model import RejectError, Task
 
@@ -72,7 +72,7 @@ def test_reference_output_is_one_or_several(output, kept):
 
 
 def test_other_fields_become_labels():
-    assert _task(difficulty="hard", labels={"a": 1}).labels == {"difficulty": "hard", "a": 1}
+    assert labels(_task(difficulty="hard", labels={"a": 1})) == {"difficulty": "hard", "a": 1}
 
 
 @pytest.mark.parametrize(

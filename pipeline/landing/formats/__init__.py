@@ -50,6 +50,9 @@ class Format(NamedTuple):
     """Is a record many lines, of which `decode` refuses the damaged ones alone (`Damage`)?"""
     reread: Callable[[Source, Sequence[Place]], Iterator[bytes]] | None = None
     """How records are read again from their places, where they are not each one run of bytes."""
+    apart: bool = False
+    """Is a file one document, each of whose records depends on the whole? Several that follow each
+    other in one file then land as if each were a file."""
     lands: Literal["runs", "annotations"] = "runs"
     """Which room of the lake it fills: what agents did, or what people say of it."""
     decode_many: Callable[[Sequence[bytes]], Many] | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec import UNSET
@@ -76,7 +76,14 @@ def _task(case: Case, suite: str | None) -> Task:
     )
 
 
-def decode(piece: Piece, context: str | None = None) -> Iterator[Task]:
+class Named(NamedTuple):
+    """What a file is called: its suite of named cases, or the one case it is."""
+
+    suite: str
+    case: str
+
+
+def decode(piece: Piece, context: Named | None = None) -> Iterator[Task]:
     """Decode a file: cases with names of their own, or the turns of the one the file names.
 
     Raises:
@@ -85,19 +92,20 @@ def decode(piece: Piece, context: str | None = None) -> Iterator[Task]:
     kinds = decoding(_decode_kinds, piece.data)
     if any(kind.data is not UNSET for kind in kinds):
         for case in decoding(_decode_cases, piece.data):
-            yield _task(case, context)
+            yield _task(case, context and context.suite)
     elif context is None:
         raise RejectError("missing_field", "the case has no name, and its file neither")
     else:
-        yield _task(Case(context, decoding(_decode_turns, piece.data)), None)
+        yield _task(Case(context.case, decoding(_decode_turns, piece.data)), None)
 
 
-def name_of(source: Source) -> str:
-    """Return what a file is called, without what its name ends in."""
+def name_of(source: Source) -> Named:
+    """Return what a file is called, without what its name ends in; its documents are numbered."""
     name = source.path.name
     for suffix in _SUFFIXES:
         name = name.removesuffix(suffix)
-    return name
+    number = source.within.number if source.within else 0
+    return Named(name, f"{name} {number + 1}" if number else name)
 
 
 def sniff(head: Head) -> str | None:

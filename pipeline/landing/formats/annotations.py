@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from pipeline.annotation.model import SCALE, Annotation
 from pipeline.errors import UnknownNameError
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.model import RejectError
-from pipeline.landing.unmapped import decoder
+from pipeline.landing.unmapped import Known, Noting, decoder, with_unmapped
 from pipeline.schema import DIMENSIONS
 
 if TYPE_CHECKING:
@@ -22,14 +20,14 @@ if TYPE_CHECKING:
 MOST_UINT32 = (1 << 32) - 1
 
 
-class Judged(msgspec.Struct, forbid_unknown_fields=True):
+class Judged(Known):
     """What is said of one dimension."""
 
     score: int | float | None = None
     note: str | None = None
 
 
-class Record(msgspec.Struct, forbid_unknown_fields=True):
+class Record(Noting):
     """One annotation. `context` is what a sample to fill in shows of the run; it is not kept."""
 
     trajectory_id: str | int
@@ -47,7 +45,7 @@ class Record(msgspec.Struct, forbid_unknown_fields=True):
     context: Any = None
 
 
-_decode = decoder(Record, Record)
+_decode = decoder(Record)
 
 
 def decode(piece: Piece, _context: Any = None) -> Iterator[Annotation]:
@@ -74,7 +72,7 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Annotation]:
         critical_steps=_steps("critical_steps", record.critical_steps),
         backtrack_steps=_steps("backtrack_steps", record.backtrack_steps),
         annotation_time_seconds=_time(record.annotation_time_seconds),
-        labels=record.labels or {},
+        labels=with_unmapped(record.labels, record.unmapped) or {},
     )
 
 

@@ -13,6 +13,7 @@ from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.messages import Message, Raw  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.model import Run
+from pipeline.landing.unmapped import Known, Noting, decoder, leaves_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,15 +21,18 @@ if TYPE_CHECKING:
     from pipeline.landing.reader import Head, Piece
 
 
-class Agent(msgspec.Struct):
+@leaves_out("tool_definitions")
+class Agent(Known):
     """Who ran."""
 
     name: str | None = None
     version: str | None = None
     model_name: str | None = None
+    extra: Any = None
 
 
-class Trajectory(msgspec.Struct):
+@leaves_out("schema_version")
+class Trajectory(Noting):
     """One document."""
 
     steps: list[Happening]
@@ -36,11 +40,14 @@ class Trajectory(msgspec.Struct):
     session_id: str | None = None
     trajectory_id: str | None = None
     final_metrics: Any = None
+    notes: Any = None
+    extra: Any = None
     continued_trajectory_ref: str | None = None
     subagent_trajectories: list[Trajectory] | None = None
 
 
-class Trace(msgspec.Struct):
+@leaves_out("tool_definitions")
+class Trace(Noting):
     """One record of harbor's export: the chat so far, at one episode of a trial."""
 
     conversations: list[Message]
@@ -51,6 +58,8 @@ class Trace(msgspec.Struct):
     run_id: str | None = None
     trial_name: str | None = None
     result: str | float | None = None
+    date: str | None = None
+    model_provider: str | None = None
 
 
 class _Kind(msgspec.Struct):
@@ -58,19 +67,23 @@ class _Kind(msgspec.Struct):
 
 
 _decode_kind = msgspec.json.Decoder(_Kind).decode
-_decode = msgspec.json.Decoder(Trajectory).decode
-_decode_trace = msgspec.json.Decoder(Trace).decode
+_decode = decoder(Trajectory)
+_decode_trace = decoder(Trace)
 
 
 def _runs(told: Trajectory, parent: str | None = None) -> Iterator[Run]:
     steps = steps_happened(told.steps)
     labels = {
         "final_metrics": told.final_metrics,
+        "notes": told.notes,
+        "extra": told.extra,
+        "agent_extra": told.agent.extra,
         "continued_trajectory_ref": told.continued_trajectory_ref,
         "parent_session": parent,
     }
     yield Run(
         steps=steps,
+        unmapped=told.unmapped,
         # A session's id is shared by its continuations, and by what it delegates.
         run_id=told.trajectory_id or None,
         source_id=told.session_id,
@@ -95,9 +108,16 @@ def _reward(result: str | float | None) -> float | None:
 def _traced(told: Trace) -> Run:
     steps = steps_of(told.conversations, no_signal)
     reward = _reward(told.result)
-    labels = {"episode": told.episode, "trial_name": told.trial_name, "result": told.result}
+    labels = {
+        "episode": told.episode,
+        "trial_name": told.trial_name,
+        "result": told.result,
+        "date": told.date,
+        "model_provider": told.model_provider,
+    }
     return Run(
         steps=steps,
+        unmapped=told.unmapped,
         source_id=" ".join(filter(None, [told.run_id, told.episode])) or None,
         task_id=told.task,
         agent=told.agent,

@@ -14,6 +14,7 @@ from pipeline.landing.formats import Format
 from pipeline.landing.model import Run
 from pipeline.landing.session import first_and_last, parents_first, read_lines
 from pipeline.landing.transcript import known
+from pipeline.landing.unmapped import note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -87,6 +88,7 @@ def _run(session: str | None, agent: str | None, lines: list[Line], summary: str
         # The first of each, so that a longer export of the session is still the same run.
         agent_version=next((e.version for e in envelopes if e.version), None),
         model=models[0] if models else None,
+        unmapped=conversation.unmapped,
         labels=known(
             cwd=next((e.cwd for e in envelopes if e.cwd), None),
             git_branch=next((e.git_branch for e in envelopes if e.git_branch), None),
@@ -112,12 +114,16 @@ def _summary(lines: Sequence[Line], own: Sequence[Line]) -> str | None:
 def decode(piece: Piece, _context: Any = None) -> Iterator[Run | Damage]:
     """Decode a file into its session, or the sub-agents it holds."""
     read, damaged = read_lines(piece, decode_line)
+    strange = [line.unmapped() for line in read if line.message is None]
     lines = parents_first(
         list(_without_repeats(read)), lambda x: x.envelope.uuid, lambda x: x.envelope.parent_uuid
     )
     for session, own in _sessions(lines).items():
         for agent, part in _parts(own).items():
-            yield _run(session, agent, part, _summary(lines, part))
+            run = _run(session, agent, part, _summary(lines, part))
+            while strange:  # lines of a type that is not known tell of the file, thus the first run
+                note(run, strange.pop(0))
+            yield run
     yield from damaged
 
 

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from pipeline.landing.adk import is_unique
 from pipeline.landing.chat import final_output
 from pipeline.landing.decode import decoding, refuse_invalid_utf8
 from pipeline.landing.formats import Format
-from pipeline.landing.gemini import Records, Session, decode_line
+from pipeline.landing.gemini import Records, Session, decode_line, noted
 from pipeline.landing.model import Run
 from pipeline.landing.session import read_lines
 from pipeline.landing.transcript import Transcript, known, label, settle
+from pipeline.landing.unmapped import decoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from pipeline.landing.model import Damage, Status, Step
     from pipeline.landing.reader import Head, Piece, Source
 
-_decode = msgspec.json.Decoder(Session).decode
+_decode = decoder(Session)
 
 
 def _text(content: Any) -> Any:
@@ -51,7 +50,9 @@ def _use(step: Step, tokens: Tokens) -> None:
 
 
 def _respond(transcript: Transcript, message: Message) -> None:
-    step = transcript.respond(_text(message.content), started_at=message.timestamp)
+    step = transcript.respond(
+        _text(message.content), started_at=message.timestamp, unmapped=noted(message)
+    )
     if message.tokens is not None:
         _use(step, message.tokens)
     told = [x.description or x.subject for x in message.thoughts or ()]
@@ -64,6 +65,7 @@ def _respond(transcript: Transcript, message: Message) -> None:
             response=step,
             waits=call.waits,
             started_at=call.timestamp or message.timestamp,
+            unmapped=call.unmapped,
         )
         settle(made, call.outcome())
 
@@ -75,10 +77,10 @@ def _steps(session: Session) -> Transcript:
         if message.type == "gemini":
             _respond(transcript, message)
         elif message.type == "user":
-            transcript.hear(text, started_at=at)
+            transcript.hear(text, started_at=at, unmapped=noted(message))
         else:
             error = text if message.type == "error" else None
-            transcript.hear(text, "system", error=error, started_at=at)
+            transcript.hear(text, "system", error=error, started_at=at, unmapped=noted(message))
     return transcript
 
 
@@ -124,6 +126,7 @@ def _run(session: Session, rewound: int = 0) -> Run:
             models=models if models[1:] else None,
             rewound_responses=rewound or None,
         ),
+        unmapped=session.unmapped,
         started_at=session.start_time,
         ended_at=session.last_updated,
         status=_status(session, transcript),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -198,10 +197,7 @@ def prepare(source: Source) -> Evaluation:
 
 def pieces(source: Source) -> Iterator[Piece]:
     """Yield the samples; a log that failed early has none."""
-    if is_archive(source.head):
-        return samples(source)
-    own = chain(source.elements("samples"), source.others())
-    return (piece._replace(ordinal=ordinal) for ordinal, piece in enumerate(own))
+    return samples(source) if is_archive(source.head) else source.elements("samples")
 
 
 def sniff(head: Head) -> str | None:
@@ -219,6 +215,7 @@ FORMAT = Format(
     sniff=sniff,
     pieces=pieces,
     decode=decode,
+    apart=True,
     prepare=prepare,
     reread=reread,
     fills="calls, outputs, errors, epochs as trials, scores, targets, a sample's tokens in all",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -10,9 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from pipeline.landing.decode import decoding, decoding_some
 from pipeline.landing.formats import Format
-from pipeline.landing.framing import elements_of
 from pipeline.landing.model import RejectError
-from pipeline.landing.reader import Piece
 from pipeline.landing.scattered import by_key, gathered, reread
 from pipeline.landing.spans import Event, Span
 from pipeline.landing.trace import run_of
@@ -22,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pipeline.landing.model import Run
-    from pipeline.landing.reader import Head, Source
+    from pipeline.landing.reader import Head, Piece, Source
 
 _MICRO = 1000
 
@@ -142,16 +139,7 @@ def _named_trace(data: bytes) -> str | None:
 
 def _traces_of(source: Source) -> Iterator[Piece]:
     """Yield every trace of a file: of one export, of an export a line, or a trace a line."""
-    head = source.head
-    if head.has("data") and not source.several:
-        yield from source.elements("data")
-        return
-    for piece in source.records():
-        if head.has("data") and _named_trace(piece.data) is None:
-            for data, _, offset in elements_of(BytesIO(piece.data), "data"):
-                yield Piece(data, piece.line, piece.offset + offset)
-        else:
-            yield piece
+    return source.members("data") if source.head.has("data") else source.records()
 
 
 def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:

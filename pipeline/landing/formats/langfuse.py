@@ -259,8 +259,7 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
 
 def _records(source: Source) -> Iterator[Piece]:
     """Yield the records of a file: `data` of an API's page, or what stands at the top."""
-    paged = source.head.has("data") and not source.several
-    return source.elements("data") if paged else source.records()
+    return source.members("data") if source.head.has("data") else source.records()
 
 
 def sniff(head: Head) -> str | None:

@@ -17,6 +17,7 @@ from pipeline.landing.mini_swe import Extra, Message
 from pipeline.landing.model import Run
 from pipeline.landing.session import first_and_last
 from pipeline.landing.transcript import Transcript, charge, known
+from pipeline.landing.unmapped import Known, Noting, add, decoder, leaves_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from pipeline.landing.reader import Head, Piece
 
 
-class ModelStats(msgspec.Struct):
+@leaves_out("api_calls")
+class ModelStats(Known):
     """What the run used."""
 
     instance_cost: float | None = None
@@ -44,7 +46,7 @@ class Config(msgspec.Struct):
     environment_type: str | None = None
 
 
-class Info(msgspec.Struct):
+class Info(Known):
     """How the run ended."""
 
     exit_status: str | None = None
@@ -54,7 +56,8 @@ class Info(msgspec.Struct):
     config: Config | None = None
 
 
-class Record(msgspec.Struct):
+@leaves_out("trajectory_format")
+class Record(Noting):
     """One run."""
 
     messages: list[Message]
@@ -62,7 +65,7 @@ class Record(msgspec.Struct):
     instance_id: str | None = None
 
 
-_decode = msgspec.json.Decoder(Record).decode
+_decode = decoder(Record)
 
 _ENDS = (
     "Submitted",
@@ -82,6 +85,10 @@ class _Chat:
         self._called = True  # did the last response call, or was there none yet?
 
     def add(self, message: Message) -> None:
+        self._added(message)
+        self.transcript.note(message.unmapped)
+
+    def _added(self, message: Message) -> None:
         if message.kind == "assistant":
             self._response(message)
         elif message.kind == "tool" or (message.kind == "user" and self.transcript.waits):
@@ -101,9 +108,15 @@ class _Chat:
         )
         for made in commands:
             self.transcript.call(
-                made.name, made.args, made.call_id, response=step, started_at=extra.timestamp
+                made.name,
+                made.args,
+                made.call_id,
+                response=step,
+                started_at=extra.timestamp,
+                unmapped=made.unmapped,
             )
         self._called = bool(commands)
+        self.transcript.touch(step)
 
     def _heard(self, message: Message) -> None:
         """Add a user's words, or the harness's: it answers for the user when nothing is called."""
@@ -140,12 +153,14 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     chat, info = _Chat(), record.info
     for message in record.messages:
         chat.add(message)
+    add(chat.transcript.unmapped, record.unmapped)
     steps, config = chat.transcript.steps, info.config or Config()
     if info.model_stats is not None and all(step.cost_usd is None for step in steps):
         charge(steps, cost_usd=info.model_stats.instance_cost)
     started, ended = first_and_last(m.extra.timestamp for m in record.messages if m.extra)
     yield Run(
         steps=steps,
+        unmapped=chat.transcript.unmapped,
         source_id=record.instance_id,
         task_id=record.instance_id,
         agent="mini-swe-agent",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec import UNSET, UnsetType
 
 from pipeline.landing.chat import (
@@ -18,7 +18,7 @@ from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.messages import Id, Message, Raw  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.model import Expected, References, RejectError, Run
-from pipeline.landing.unmapped import decoder
+from pipeline.landing.unmapped import Noting, add, decoder, leaves_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pipeline.landing.reader import Head, Piece
 
 
-class Record(msgspec.Struct, forbid_unknown_fields=True):
+class Record(Noting):
     """One line: the chat, and what else its writer knows of the run.
 
     The definitions of tools are passed over; what else a line says is a label.
@@ -49,7 +49,8 @@ class Record(msgspec.Struct, forbid_unknown_fields=True):
     functions: Raw = UNSET
 
 
-class Call(msgspec.Struct):
+@leaves_out("type", "id")
+class Call(Noting):
     """An expected call, in any of the spellings people use."""
 
     tool_name: str | None = None
@@ -70,30 +71,35 @@ class Call(msgspec.Struct):
         return Expected(name, given, optional=self.optional, turn_index=self.turn_index)
 
 
-_decode = decoder(Record, Record)
-_decode_calls = msgspec.json.Decoder(list[Call] | None).decode
-_decode_lists = msgspec.json.Decoder(list[list[Call]]).decode
+_decode = decoder(Record)
+_decode_calls = decoder(list[Call] | None)
+_decode_lists = decoder(list[list[Call]])
 
 
-def _references(raw: Raw) -> References | None:
+def _expected(raw: Raw) -> list[list[Call]] | None:
     """Decode `expected`: a list of calls, or a list of such lists (alternatives)."""
     if isinstance(raw, UnsetType):
         return None
     data = bytes(raw)
     if data[1:].lstrip()[:1] == b"[":
-        lists = decoding(_decode_lists, data)
-    else:
-        calls = decoding(_decode_calls, data)
-        if calls is None:
-            return None
-        lists = [calls]
+        return decoding(_decode_lists, data)
+    calls = decoding(_decode_calls, data)
+    return None if calls is None else [calls]
+
+
+def _references(lists: list[list[Call]] | None) -> References | None:
+    if lists is None:
+        return None
     return References([[call.expected() for call in calls] for calls in lists])
 
 
 def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     """Decode one line into its run."""
     record = decoding(_decode, piece.data)
-    steps = steps_of(record.messages, no_signal)
+    steps, expected = steps_of(record.messages, no_signal), _expected(record.expected)
+    unmapped = dict(record.unmapped or {})
+    for call in chain.from_iterable(expected or ()):
+        add(unmapped, call.unmapped, "expected")
     yield Run(
         steps=steps,
         run_id=None if record.id in {None, ""} else str(record.id),
@@ -105,10 +111,11 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
         model=record.model,
         prompt_hash=prompt_hash_of(record.messages),
         labels={**(record.metadata or {}), **(record.labels or {})},
+        unmapped=unmapped,
         success=record.success,
         reward=record.reward,
         final_output=final_output(steps),
-        references=_references(record.expected),
+        references=_references(expected),
     )
 
 

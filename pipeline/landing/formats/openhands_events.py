@@ -33,6 +33,7 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
         agent="openhands",
         model=events.model,
         prompt_hash=events.prompt_hash,
+        unmapped=events.transcript.unmapped,
         started_at=started,
         ended_at=ended,
         status="error" if events.failure else "incomplete" if events.transcript.ends_open else "ok",

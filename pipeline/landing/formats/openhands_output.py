@@ -16,6 +16,7 @@ from pipeline.landing.openhands import Metrics  # noqa: TC001 - msgspec reads ty
 from pipeline.landing.openhands_steps import collect
 from pipeline.landing.session import first_and_last
 from pipeline.landing.transcript import known
+from pipeline.landing.unmapped import Known, Noting, add, decoder, leaves_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +32,8 @@ class Model(msgspec.Struct):
     model: str | None = None
 
 
-class Metadata(msgspec.Struct):
+@leaves_out("condenser_config", "data_split", "eval_note", "eval_output_dir", "start_time")
+class Metadata(Known):
     """How the evaluation was configured."""
 
     agent_class: str | None = None
@@ -42,7 +44,11 @@ class Metadata(msgspec.Struct):
     details: Any = None
 
 
-class Issue(msgspec.Struct):
+@leaves_out(
+    "base_branch", "body", "closing_issues", "head_branch", "review_comments", "review_threads",
+    "thread_comments", "thread_ids", "title",
+)  # fmt: skip
+class Issue(Known):
     """The issue a resolver worked on."""
 
     owner: str | None = None
@@ -57,7 +63,11 @@ class Issue(msgspec.Struct):
         return f"{place}#{self.number}"
 
 
-class Record(msgspec.Struct):
+@leaves_out(
+    "base_container_image", "base_prompt", "comment_success", "git_patch", "instance",
+    "instruction", "issue_type",
+)  # fmt: skip
+class Record(Noting):
     """One instance."""
 
     history: list[msgspec.Raw]
@@ -69,9 +79,10 @@ class Record(msgspec.Struct):
     success: bool | None = None
     test_result: Any = None
     result_explanation: str | None = None
+    base_commit: str | None = None
 
 
-_decode = msgspec.json.Decoder(Record).decode
+_decode = decoder(Record)
 
 # Ends of a run, not failures of what it runs on.
 _LIMITS = ("maximum iteration", "AgentStuckInLoopError", "stuck in a loop", "maximum budget")
@@ -111,6 +122,7 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     metadata = record.metadata or Metadata()
     task = _task(record)
     started, ended = first_and_last(times)
+    add(events.transcript.unmapped, record.unmapped)
     yield Run(
         steps=steps,
         source_id=task,
@@ -125,7 +137,9 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
             max_iterations=metadata.max_iterations,
             error=record.error,
             result_explanation=record.result_explanation,
+            base_commit=record.base_commit,
         ),
+        unmapped=events.transcript.unmapped,
         started_at=started,
         ended_at=ended,
         status=_status(record, events),

@@ -17,19 +17,17 @@ from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.genai import tells_messages
 from pipeline.landing.model import RejectError
-from pipeline.landing.otlp import Entry, camel, hex_id, plain, whole
-from pipeline.landing.reader import HEAD_BYTES
+from pipeline.landing.otlp import Entry, camel, hex_id
+from pipeline.landing.otlp_trace import Trace
+from pipeline.landing.reader import HEAD_BYTES, Piece
 from pipeline.landing.scattered import Part, gathered, reread
-from pipeline.landing.spans import Span
 from pipeline.landing.trace import run_of
-from pipeline.landing.vocabulary import understood
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pipeline.landing.model import Run
-    from pipeline.landing.reader import Head, Piece, Source
-    from pipeline.landing.spans import Event
+    from pipeline.landing.reader import Head, Source
 
 
 _VOCABULARY = b"gen_ai."
@@ -90,14 +88,26 @@ class Named(msgspec.Struct):
 
     traceId: str = ""  # noqa: N815
     trace_id: str = ""
+    spanId: str = ""  # noqa: N815
+    span_id: str = ""
+    body: msgspec.Raw | UnsetType = UNSET
+
+    def trace(self) -> str:
+        """Return its trace's id as it is written; none where that is not told."""
+        return self.traceId or self.trace_id
+
+    @property
+    def is_entry(self) -> bool:
+        """Tell whether it is a span or a log record at all."""
+        return bool(self.spanId or self.span_id) or self.body is not UNSET
 
 
 _SCOPES = Resource.__struct_fields__[1:]
-_OPERATION = "gen_ai.operation.name"
 _MEMBERS = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs", "batches")
 _request = msgspec.json.Decoder(Request).decode
 _resource = msgspec.json.Decoder(Resource).decode
 _named = msgspec.json.Decoder(Named).decode
+_entry = msgspec.json.Decoder(Entry).decode
 _entries = msgspec.json.Decoder(list[Entry]).decode
 
 
@@ -155,10 +165,23 @@ def _parts(source: Source) -> Iterator[Part | Piece]:
             given = finder.find(resource.given())
             for entry in resource.entries():
                 part = finder.find(bytes(entry))._replace(key=_trace(entry))
+                if not part.key:
+                    if _counts(bytes(entry)):
+                        yield Piece(bytes(entry), part.line, part.offset)
+                    continue
                 if given.size and known.get(part.key) is not given:
                     known[part.key] = given
                     yield given._replace(key=part.key)
                 yield part
+
+
+def _counts(data: bytes) -> bool:
+    """Tell whether what names no trace must be refused: all but what a program logs for itself."""
+    try:
+        found = decoding(_entry, camel(data))
+    except RejectError:
+        return True
+    return not found.is_log or tells_messages(found.event())
 
 
 class _Finder:
@@ -181,17 +204,16 @@ class _Finder:
 
 def _trace(span: msgspec.Raw) -> str:
     try:
-        named = decoding(_named, bytes(span))
-        return hex_id(named.traceId or named.trace_id)
+        return hex_id(decoding(_named, bytes(span)).trace())
     except RejectError:
-        return ""  # such spans are refused together, where they are decoded
+        return ""  # it is refused by itself, where it is decoded
 
 
 def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     """Decode the spans of one trace, each after its resource, into its run."""
     if piece.data[:1] == b"{":
         raise _refusal(piece.data)
-    trace = _Trace()
+    trace = Trace()
     for entry in decoding(_entries, camel(piece.data)):
         trace.add(entry)
     run = run_of(trace.id, trace.understood())
@@ -199,55 +221,17 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
         yield run
 
 
-class _Trace:
-    """The spans of one trace, and what log records tell of them."""
-
-    def __init__(self) -> None:
-        self.id: str | None = None
-        self._resource: dict[str, Any] = {}
-        self._spans: list[Span] = []
-        self._logged: dict[str, list[tuple[int, Event, dict[str, Any]]]] = {}
-
-    def add(self, entry: Entry) -> None:
-        """Add a span, a log record, or the resource of those that follow."""
-        if entry.spanId is None and entry.traceId is None and not entry.is_log:
-            self._resource = plain(entry.attributes)
-            return
-        self.id = hex_id(entry.traceId or "")
-        if not entry.is_log:
-            span = entry.span()
-            span.resource = self._resource
-            self._spans.append(span)
-        elif entry.spanId and tells_messages(event := entry.event()):
-            told = whole(entry.timeUnixNano) or 0, event, self._resource
-            of_span = self._logged.setdefault(hex_id(entry.spanId), [])
-            if told not in of_span:  # an exporter may send a batch twice
-                of_span.append(told)
-
-    def understood(self) -> Iterator[Span]:
-        """Yield the spans with all that is told of them.
-
-        A span that is not here, where a landing finds it in another file, is a model's whose words
-        alone are known.
-        """
-        here = {span.id for span in self._spans}
-        for span_id, told in self._logged.items():
-            told.sort(key=lambda one: one[0])
-            if span_id not in here:
-                known = any(_OPERATION in event.attributes for _, event, _ in told)
-                given = {} if known else {_OPERATION: "chat"}
-                self._spans.append(Span(span_id, attributes=given, resource=told[0][2]))
-        for span in self._spans:
-            span.events += [event for _, event, _ in self._logged.get(span.id, ())]
-            yield understood(span)
-
-
 def _refusal(data: bytes) -> RejectError:
-    """Tell why a line is no export of traces."""
+    """Tell why a record by itself is no export of traces, or belongs to no trace."""
     try:
         decoding(_request, data)
+        alone = decoding(_named, data)
+        if alone.trace():
+            hex_id(alone.trace())
     except RejectError as error:
         return error
+    if alone.is_entry:
+        return RejectError("missing_field", "a span or a log record without a traceId")
     return RejectError("missing_field", "an object without resourceSpans or resourceLogs")
 
 

@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.model import Expected, References, RejectError, Run, Step
-from pipeline.landing.unmapped import decoder
+from pipeline.landing.unmapped import Noting, Unmapped, add, decoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pipeline.landing.reader import Head, Piece
 
 
-class Call(msgspec.Struct, forbid_unknown_fields=True):
+class Call(Noting):
     """One call; without `args` an actual one is not captured, an expected one matches any."""
 
     name: str
@@ -26,7 +26,7 @@ class Call(msgspec.Struct, forbid_unknown_fields=True):
     labels: dict[str, Any] | None = None
 
 
-class Record(msgspec.Struct, forbid_unknown_fields=True):
+class Record(Noting):
     """One line."""
 
     case_id: str
@@ -35,7 +35,7 @@ class Record(msgspec.Struct, forbid_unknown_fields=True):
     labels: dict[str, Any] | None = None
 
 
-_decode = decoder(Record, Record, actual=Call, expected=Call)
+_decode = decoder(Record)
 
 
 def _reference(calls: list[Call | list[Call]]) -> References:
@@ -49,17 +49,34 @@ def _reference(calls: list[Call | list[Call]]) -> References:
     )
 
 
+def _unmapped(record: Record) -> Unmapped:
+    """Return what the record does not map, and its expected calls, which are no steps."""
+    found: Unmapped = {}
+    add(found, record.unmapped)
+    for item in record.expected or ():
+        for call in item if isinstance(item, list) else [item]:
+            add(found, call.unmapped, "expected")
+    return found
+
+
 def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     """Decode one line into its run."""
     record = decoding(_decode, piece.data)
     yield Run(
         steps=[
-            Step("tool_call", tool_name=call.name, tool_args=call.args, labels=call.labels)
+            Step(
+                "tool_call",
+                tool_name=call.name,
+                tool_args=call.args,
+                labels=call.labels,
+                unmapped=call.unmapped,
+            )
             for call in record.actual
         ],
         run_id=record.case_id,
         task_id=record.case_id,
         labels=record.labels or {},
+        unmapped=_unmapped(record),
         references=None if record.expected is None else _reference(record.expected),
     )
 

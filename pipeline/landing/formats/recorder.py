@@ -13,7 +13,7 @@ from pipeline.landing.chat import final_output, trial_number
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.model import RejectError, Run, Step, Task, When
-from pipeline.landing.unmapped import decoder
+from pipeline.landing.unmapped import Noting, decoder, note
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 StepType = Literal["llm_call", "tool_call", "observation", "final"]
 
 
-class Recorded(msgspec.Struct, forbid_unknown_fields=True):
+class Recorded(Noting):
     """One recorded step."""
 
     step_type: StepType
@@ -52,7 +52,11 @@ _SHORT_NAMES = {
 }
 FlatStep = msgspec.defstruct(
     "FlatStep",
-    [(f.name, f.type) if f.required else (f.name, f.type, f.default) for f in fields(Recorded)],
+    [
+        (f.name, f.type) if f.required else (f.name, f.type, f.default)
+        for f in fields(Recorded)
+        if f.name != "unmapped"
+    ],
     bases=(Recorded,),
     rename=_SHORT_NAMES,
     forbid_unknown_fields=True,
@@ -60,7 +64,7 @@ FlatStep = msgspec.defstruct(
 """One step of a flat list: the same fields, some under shorter names."""
 
 
-class Trajectory(msgspec.Struct, forbid_unknown_fields=True):
+class Trajectory(Noting):
     """One recorded run."""
 
     steps: list[Recorded]
@@ -81,8 +85,8 @@ class Trajectory(msgspec.Struct, forbid_unknown_fields=True):
     labels: dict[str, Any] | None = None
 
 
-_decode = decoder(Trajectory, Trajectory, steps=Recorded)
-_decode_flat = decoder(list[FlatStep], FlatStep)  # type: ignore[valid-type]
+_decode = decoder(Trajectory)
+_decode_flat = decoder(list[FlatStep])  # type: ignore[valid-type]
 
 
 def _labels(recorded: Recorded, **more: Any) -> dict[str, Any] | None:
@@ -125,6 +129,7 @@ def _measured(step: Step, recorded: Recorded) -> Step:
     step.started_at, step.duration_ms = recorded.timestamp, recorded.duration_ms
     step.input_tokens, step.output_tokens = recorded.input_tokens, recorded.output_tokens
     step.reported_backtrack = recorded.is_backtrack
+    note(step, recorded.unmapped)
     return step
 
 
@@ -141,6 +146,7 @@ def _observed(recorded: Recorded, call: Step | None) -> list[Step]:
     call.output = _seen(recorded)
     call.is_error = call.is_error or bool(recorded.error)
     call.error = call.error or _text_of_error(recorded.error)
+    note(call, recorded.unmapped, "result")
     return []
 
 
@@ -155,6 +161,7 @@ def _merge(said: Step, final: Step) -> Step:
         setattr(final, name, _first(getattr(final, name), getattr(said, name)))
     final.started_at = _first(said.started_at, final.started_at)
     final.labels = {**(said.labels or {}), **(final.labels or {})} or None
+    note(final, said.unmapped)
     return final
 
 
@@ -222,6 +229,7 @@ def _trajectory(data: bytes) -> Iterator[Run | Task]:
         agent_version=record.agent_version,
         model=record.model,
         labels=labels,
+        unmapped=record.unmapped,
         started_at=record.start_time,
         ended_at=record.end_time,
         status="incomplete" if record.completed is False else "ok",

@@ -14,6 +14,7 @@ from pipeline.landing.messages import Message as ChatMessage
 from pipeline.landing.messages import text_of
 from pipeline.landing.model import RejectError, Run
 from pipeline.landing.transcript import Outcome, Transcript, charge, known, raw
+from pipeline.landing.unmapped import Known, Noting, Unmapped, add, decoder, leaves_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from pipeline.landing.reader import Head, Piece, Source
 
 
-class Entry(msgspec.Struct):
+@leaves_out("extra_info", "messages", "query", "state", "thinking_blocks")
+class Entry(Noting):
     """One step: what the model answered, the action in it, and what the shell showed."""
 
     action: str = ""
@@ -32,6 +34,7 @@ class Entry(msgspec.Struct):
     execution_time: float | None = None
 
 
+@leaves_out("agent", "cache_control", "message_type", "tags", "thought", "tool_call_ids")
 class Message(ChatMessage):
     """One message of the history; the assistant's name their action."""
 
@@ -39,7 +42,8 @@ class Message(ChatMessage):
     is_demo: bool | None = None
 
 
-class ModelStats(msgspec.Struct):
+@leaves_out("api_calls")
+class ModelStats(Known):
     """What the run used."""
 
     tokens_sent: int | None = None
@@ -48,7 +52,8 @@ class ModelStats(msgspec.Struct):
     total_cost: float | None = None
 
 
-class Info(msgspec.Struct):
+@leaves_out("edited_files30", "edited_files50", "edited_files70", "summarizer")
+class Info(Known):
     """How the run ended."""
 
     exit_status: str | None = None
@@ -76,7 +81,7 @@ class Replay(msgspec.Struct):
     problem_statement: Named | None = None
 
 
-class Record(msgspec.Struct):
+class Record(Noting):
     """One run; a demonstration may be a history alone."""
 
     trajectory: list[Entry] | None = None
@@ -86,7 +91,7 @@ class Record(msgspec.Struct):
     replay_config: msgspec.Raw | UnsetType = UNSET
 
 
-_decode = msgspec.json.Decoder(Record).decode
+_decode = decoder(Record)
 _replay = msgspec.json.Decoder(Replay).decode
 
 # Actions that SWE-agent itself puts in where it ends a run.
@@ -114,7 +119,8 @@ def _entries(history: Sequence[Message]) -> list[Entry]:
             continue
         after = history[at + 1] if at + 1 < len(history) else None
         shown = None if after is None or after.role == "assistant" else text_of(after.content)
-        found.append(Entry(message.action or "", shown, text_of(message.content)))
+        said = text_of(message.content)
+        found.append(Entry(message.action or "", shown, said, unmapped=message.noted()))
     return found
 
 
@@ -124,16 +130,19 @@ def _opening(transcript: Transcript, history: Sequence[Message]) -> None:
         if message.role == "assistant" and not message.is_demo:
             return
         aside = message.role != "user" or bool(message.is_demo)
-        transcript.hear(text_of(message.content), "system" if aside else "user")
+        actor = "system" if aside else "user"
+        transcript.hear(text_of(message.content), actor, unmapped=message.noted())
 
 
 def _step(transcript: Transcript, entry: Entry) -> None:
     words = entry.action.split(maxsplit=1)
     if words and words[0].startswith(_ENDINGS):
-        transcript.hear(text_of(entry.response), "system", labels={"exit": words[0]})
+        transcript.hear(
+            text_of(entry.response), "system", labels={"exit": words[0]}, unmapped=entry.unmapped
+        )
         return
     said = entry.thought if entry.response is None else text_of(entry.response)
-    response = transcript.respond(said)
+    response = transcript.respond(said, unmapped=entry.unmapped)
     if not words:
         # No action was found in the answer: the shell shows the model its mistake.
         transcript.hear(entry.observation, "system")
@@ -158,8 +167,14 @@ def _run(record: Record, name: str | None) -> Run:
     history, info, replay = record.history or [], record.info or Info(), _replay_of(record)
     transcript = Transcript()
     _opening(transcript, history)
+    opened = len(transcript.steps)
     for entry in _entries(history) if record.trajectory is None else record.trajectory:
         _step(transcript, entry)
+    unmapped: Unmapped = {}
+    add(unmapped, record.unmapped)
+    if record.trajectory is not None:
+        for message in history[opened:]:
+            add(unmapped, message.unmapped, "history")
     used = info.model_stats or ModelStats()
     charge(
         transcript.steps,
@@ -172,6 +187,7 @@ def _run(record: Record, name: str | None) -> Run:
     model = replay.agent.model if replay.agent else None
     return Run(
         steps=transcript.steps,
+        unmapped=unmapped,
         source_id=task,
         task_id=task,
         agent="swe-agent",
@@ -214,7 +230,7 @@ def _starts(record: Any, member: str) -> Any:
 
 def sniff(head: Head) -> str | None:
     """Recognise a trajectory of actions and observations, or a history by agents."""
-    if head.framing not in {"object", "lines"}:
+    if head.framing not in {"object", "lines", "documents"}:
         return None
     if _is_entry(_starts(head.first, "trajectory")):
         return "trajectory[].action and .observation"

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.model import Expected, References, RejectError, Task, Tool
-from pipeline.landing.unmapped import decoder
+from pipeline.landing.unmapped import Noting, decoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
     from pipeline.landing.reader import Head, Piece
 
 
-class Record(msgspec.Struct, forbid_unknown_fields=True):
+class Record(Noting):
     """One line. `references` are alternatives; an empty alternative expects no call."""
 
     task_id: str
@@ -32,7 +30,7 @@ class Record(msgspec.Struct, forbid_unknown_fields=True):
     labels: dict[str, Any] | None = None
 
 
-_decode = decoder(Record, Record)
+_decode = decoder(Record)
 _TELLING = {"references", "reference_output", "min_steps", "expected_state"}
 
 
@@ -54,6 +52,7 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Task]:
         references=References(record.references) if record.references else None,
         tools=record.tools,
         labels=record.labels or {},
+        unmapped=record.unmapped,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,7 +12,8 @@ from pipeline.landing.formats import Format, tau2_results
 from pipeline.landing.messages import Raw  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.reader import HEAD_BYTES, Source
 from pipeline.landing.tau2 import Context, prepare
-from pipeline.landing.tau2_ticks import Tick, messages_of
+from pipeline.landing.tau2_ticks import Tick, messages_of, unmapped_of
+from pipeline.landing.unmapped import MARK, decoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ class _Spoken(msgspec.Struct):
     messages: Raw = UNSET
 
 
-_decode_spoken = msgspec.json.Decoder(_Spoken).decode
+_decode_spoken = decoder(_Spoken)
 _decode_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
@@ -38,6 +38,7 @@ def _written(data: bytes) -> bytes:
         return data
     members: dict[str, Any] = decoding(_decode_members, data)
     del members["ticks"]
+    members[MARK] = unmapped_of(spoken.ticks)
     given = b"" if spoken.messages is UNSET else bytes(spoken.messages)
     if given.strip() in {b"", b"null", b"[]"}:
         members["messages"] = messages_of(spoken.ticks)
@@ -75,8 +76,7 @@ def pieces(source: Source) -> Iterator[Piece]:
     """Yield the tasks of the results, or the one simulation."""
     if not _has_info(source.head):
         return source.document()
-    own = chain(source.elements("tasks"), source.others())
-    return (piece._replace(ordinal=ordinal) for ordinal, piece in enumerate(own))
+    return source.elements("tasks")
 
 
 def sniff(head: Head) -> str | None:
@@ -98,6 +98,7 @@ FORMAT = Format(
     sniff=sniff,
     pieces=pieces,
     decode=decode,
+    apart=True,
     prepare=prepare_directory,
     fills="what tau2_results fills; spoken conversations as far as their words are recorded",
     lacks="the system prompt, durations of calls, sound",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from heapq import merge
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -16,6 +15,7 @@ from pipeline.landing.messages import Id, Message, Raw
 from pipeline.landing.model import Expected, References, Run, Status, Task
 from pipeline.landing.reader import HEAD_BYTES
 from pipeline.landing.tau2 import Action, Context, Judged, TaskRecord, compare_args, prepare
+from pipeline.landing.unmapped import MARK, Unmapped, add, decoder, leaves_out, rest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pipeline.landing.reader import Head, Piece, Source
 
 
+@leaves_out("raw_data", "requestor", "turn_idx")
 class Turn(Message):
     """One message; a result carries its call's id as `id`, and says whether the call failed."""
 
@@ -30,8 +31,13 @@ class Turn(Message):
     error: bool | None = None
 
 
-class Simulation(Judged, kw_only=True):
+@leaves_out(
+    "duration", "mode", "policy", "review", "speech_environment", "timestamp", "voice_settings"
+)
+class Simulation(Judged, kw_only=True, forbid_unknown_fields=True):
     """One element of `simulations`."""
+
+    unmapped: Unmapped | None = field(name=MARK, default=None)
 
     messages: list[Turn]
     id: str | None = None
@@ -49,8 +55,8 @@ class _Kind(msgspec.Struct):
 
 
 _decode_kind = msgspec.json.Decoder(_Kind).decode
-_decode_task = msgspec.json.Decoder(TaskRecord).decode
-_decode_simulation = msgspec.json.Decoder(Simulation).decode
+_decode_task = decoder(TaskRecord)
+_decode_simulation = decoder(Simulation)
 
 _COMPLETED = {
     "user_stop": True,
@@ -106,8 +112,12 @@ def _run(run: Simulation, context: Context) -> Run:
     if references is None and not context.joined:
         # No alternative at all: what was expected is not known, nor may the task id supply it.
         references = References([])
+    unmapped: Unmapped = {}
+    add(unmapped, run.unmapped)
+    add(unmapped, context.unmapped)
     return Run(
         steps=steps,
+        unmapped=unmapped,
         run_id=run.id or None,
         task_id=None if run.task_id is None else str(run.task_id),
         trial=trial_number(run.trial),
@@ -133,6 +143,15 @@ def _prompt(task: TaskRecord) -> Any:
     return task.ticket if asked is None else asked
 
 
+def _of_task(task: TaskRecord) -> Unmapped:
+    """Return what is not known of a task and its scenario."""
+    found: Unmapped = {}
+    add(found, task.unmapped)
+    if isinstance(task.user_scenario, dict):
+        add(found, rest(task.user_scenario, {"instructions", "persona"}), "user_scenario")
+    return found
+
+
 def _task(task: TaskRecord, context: Context) -> Task:
     compared = compare_args(task.actions())
     return Task(
@@ -142,6 +161,7 @@ def _task(task: TaskRecord, context: Context) -> Task:
         reference_complete=False,  # a right run may need calls that are not listed
         references=_references(task.actions()),
         labels={"compare_args": compared} if compared else {},
+        unmapped=_of_task(task),
     )
 
 
@@ -158,7 +178,7 @@ def pieces(source: Source) -> Iterator[Piece]:
     """Yield tasks and simulations in the order of the file."""
     members = (source.elements(member) for member in ("tasks", "simulations"))
     own = merge(*members, key=lambda piece: piece.offset)
-    for ordinal, piece in enumerate(chain(own, source.others())):
+    for ordinal, piece in enumerate(own):
         yield piece._replace(ordinal=ordinal)
 
 
@@ -180,6 +200,7 @@ FORMAT = Format(
     sniff=sniff,
     pieces=pieces,
     decode=decode,
+    apart=True,
     prepare=prepare,
     fills="calls of agent and user, outputs, errors, tokens, cost, times, reward, expected actions",
     lacks="the system prompt, durations of calls",

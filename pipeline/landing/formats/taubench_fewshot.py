@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from pipeline.landing.chat import final_output, no_signal, steps_of
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.messages import Message
 from pipeline.landing.model import RejectError, Run
+from pipeline.landing.unmapped import Noting, decoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,13 +18,13 @@ if TYPE_CHECKING:
     from pipeline.landing.reader import Head, Piece
 
 
-class Record(msgspec.Struct):
+class Record(Noting):
     """One line."""
 
     messages_display: str
 
 
-_decode = msgspec.json.Decoder(Record).decode
+_decode = decoder(Record)
 _SPEAKER = re.compile(r"^(user|assistant|tool|system): ?", re.MULTILINE)
 
 
@@ -47,7 +46,8 @@ def _message(role: str, content: str) -> Message:
 
 def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     """Decode one line into its run, whose results answer calls that nobody knows."""
-    messages = messages_of(decoding(_decode, piece.data).messages_display)
+    record = decoding(_decode, piece.data)
+    messages = messages_of(record.messages_display)
     if not messages:
         raise RejectError("bad_value", "messages_display names no speaker")
     steps = steps_of(messages, no_signal)
@@ -57,6 +57,7 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     yield Run(
         steps=steps,
         labels={"calls_recorded": False},
+        unmapped=record.unmapped,
         final_output=final_output(steps),
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec import UNSET
 
 from pipeline.landing.canonical import canonical_json
@@ -19,6 +18,7 @@ from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.messages import Message, Raw, text_of
 from pipeline.landing.model import Expected, References, Run, Task
+from pipeline.landing.unmapped import Known, Noting, decoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from pipeline.landing.reader import Head, Piece
 
 
-class Action(msgspec.Struct):
+class Action(Known):
     """An action a right run takes."""
 
     name: str
     kwargs: Raw = UNSET
 
 
-class TaskInfo(msgspec.Struct):
+class TaskInfo(Noting):
     """What was asked, and what a right run does and says."""
 
     actions: list[Action] | None = None
@@ -42,16 +42,17 @@ class TaskInfo(msgspec.Struct):
     user_id: str | None = None
 
 
-class Info(msgspec.Struct):
+class Info(Known):
     """What the benchmark says about a trial; `error` where the trial crashed."""
 
     task: TaskInfo | None = None
     reward_info: dict[str, Any] | None = None
     user_cost: float | None = None
     error: str | None = None
+    source: str | None = None
 
 
-class Record(msgspec.Struct):
+class Record(Noting):
     """One trial."""
 
     task_id: int | str
@@ -61,7 +62,7 @@ class Record(msgspec.Struct):
     trial: int | None = None
 
 
-_decode = msgspec.json.Decoder(Record).decode
+_decode = decoder(Record)
 
 
 def failed(message: Message) -> bool | None:
@@ -78,7 +79,7 @@ def _references(task: TaskInfo | None) -> References | None:
 
 def _run(record: Record, info: Info) -> Run:
     steps = steps_of(record.traj, failed)
-    labels = {"user_cost": info.user_cost, "error": info.error}
+    labels = {"user_cost": info.user_cost, "error": info.error, "source": info.source}
     task_id = str(record.task_id)
     return Run(
         steps=steps,
@@ -87,6 +88,7 @@ def _run(record: Record, info: Info) -> Run:
         trial=trial_number(record.trial),
         prompt_hash=prompt_hash_of(record.traj),
         labels={name: value for name, value in labels.items() if value is not None},
+        unmapped=record.unmapped,
         status="ok" if info.error is None else "error",
         success=passed(record.reward),
         reward=record.reward,
@@ -106,6 +108,7 @@ def _task(record: Record, task: TaskInfo) -> Task:
         reference_complete=False,  # the actions are the writes; what must be read is not listed
         references=_references(task),
         labels={} if task.user_id is None else {"user_id": task.user_id},
+        unmapped=task.unmapped,
     )
 
 
@@ -131,6 +134,7 @@ FORMAT = Format(
     sniff=sniff,
     pieces=lambda source: source.records(),
     decode=decode,
+    apart=True,
     fills="calls, outputs, errors (text that begins with Error), reward, trial, expected actions",
     lacks="times, tokens, the model, the suite",
     expects=("task_id", "reward", "traj"),

@@ -13,6 +13,7 @@ from pipeline.landing.formats import Format
 from pipeline.landing.messages import Message  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.model import Run
 from pipeline.landing.toolbench import answer, failed
+from pipeline.landing.unmapped import decoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +54,7 @@ class Answer(msgspec.Struct):
     forward_args: dict[str, Any] | None = None
 
 
-_decode = msgspec.json.Decoder(Answer).decode
+_decode = decoder(Answer)
 
 
 def _nodes(root: Node | None) -> Iterator[Node]:

@@ -9,7 +9,8 @@ from msgspec import UNSET, UnsetType
 
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format, Many
-from pipeline.landing.model import Expected, References, RejectError, Run, Step, Told
+from pipeline.landing.model import Expected, References, RejectError, Run, Told
+from pipeline.landing.unmapped import decoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,36 +25,12 @@ class Record(Told, kw_only=True, forbid_unknown_fields=True):
     expected: msgspec.Raw | UnsetType = UNSET
 
 
-_RECORD = set(Record.__struct_fields__)
-_STEP = set(Step.__struct_fields__)
 _decode = msgspec.json.Decoder(Record).decode
+_decode_all = decoder(Record)
 _decode_list = msgspec.json.Decoder(list[Expected]).decode
 _decode_lists = msgspec.json.Decoder(list[list[Expected]]).decode
 _known_references: dict[bytes, References | None] = {}
 _MOST_KNOWN = 1 << 15
-
-
-def _unmapped_to_labels(holder: dict[str, Any], fields: set[str]) -> None:
-    extra = {name: holder.pop(name) for name in list(holder) if name not in fields}
-    own = holder.get("labels") or {}
-    if extra and isinstance(own, dict):  # labels of another type are refused where they decode
-        holder["labels"] = {**extra, **own}
-
-
-def _record(data: bytes) -> Record:
-    """Decode a line; fields the format does not know move to labels, so that none is lost."""
-    try:
-        return _decode(data)
-    except msgspec.ValidationError as error:
-        if "unknown field" not in str(error):
-            raise
-    holder = msgspec.json.decode(data)
-    _unmapped_to_labels(holder, _RECORD)
-    steps = holder.get("steps")
-    for step in steps if isinstance(steps, list) else ():
-        if isinstance(step, dict):
-            _unmapped_to_labels(step, _STEP)
-    return _decode(msgspec.json.encode(holder))
 
 
 def references(raw: msgspec.Raw | UnsetType) -> References | None:
@@ -96,7 +73,7 @@ def _checked(record: Record) -> Record:
 
 def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     """Decode one line into its run."""
-    record = _checked(decoding(_record, piece.data))
+    record = _checked(decoding(_decode_all, piece.data))
     told = {name: getattr(record, name) for name in Told.__struct_fields__}
     labels = record.labels or {}
     yield Run(**{**told, "labels": labels, "references": references(record.expected)})

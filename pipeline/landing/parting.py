@@ -1,0 +1,53 @@
+"""Files of several documents, each of which lands as if it were a file of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pipeline.landing import formats
+from pipeline.landing.decode import decoding
+from pipeline.landing.model import Damage, RejectError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pipeline.landing.chunks import Recognised
+    from pipeline.landing.formats import Format
+    from pipeline.landing.reader import Source
+
+_skip = msgspec.json.Decoder(msgspec.Raw).decode
+MOST_KEYS = 8
+
+
+def parted(recognised: Iterable[Recognised]) -> Iterator[Recognised]:
+    """Yield files, or their documents where these land apart.
+
+    The first document says what the file is. Another one that is not of that format, damaged or
+    not, is refused whole: it comes without its bytes, as damage.
+    """
+    for found in recognised:
+        form = formats.get(found.format)
+        for number, source in enumerate(found.source.apart() if found.apart else [found.source]):
+            known = not number or form.sniff(source.head) is not None
+            yield found._replace(source=source if known else _refused(source, form))
+
+
+def _refused(source: Source, form: Format) -> Source:
+    extent = source.within
+    assert extent is not None  # noqa: S101 - it is one of several
+    (piece,) = source.document()
+    where = extent.line + piece.line - 1, extent.offset + piece.offset
+    error = _why(piece.data, form)
+    damage = source.damage or Damage(*where, error.reason, error.detail, piece.data)
+    return replace(source, within=extent._replace(size=0), damage=damage)
+
+
+def _why(data: bytes, form: Format) -> RejectError:
+    try:
+        decoding(_skip, data)
+    except RejectError as error:
+        return error
+    return RejectError("bad_value", f"a document that is no {form.name}, behind one that is")
