@@ -15,14 +15,13 @@ import msgspec
 from xxhash import xxh3_64_intdigest, xxh3_128
 
 from pipeline.landing import formats
-from pipeline.landing.lines import blocks
+from pipeline.landing.lines import Block
 from pipeline.landing.places import Slice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from pipeline.landing.lines import Block
-    from pipeline.landing.reader import Source
+    from pipeline.landing.reader import Piece, Source
 
 LANDER_VERSION = 5
 """Part of every batch's name: raise it when the same bytes would land as other rows."""
@@ -160,9 +159,9 @@ class _File:
         self._found = found
         self._context = form.prepare(found.source) if form.prepare else None
         in_blocks = form.decode_many is not None and found.source.head.framing == "lines"
-        self._blocks = _blocks(found.source) if in_blocks else iter(())
-        self._enter = self._by_block if in_blocks else self._by_piece
-        self._pieces = form.pieces(found.source)
+        self._records: Iterator[Block | Piece] = (
+            found.source.blocks() if in_blocks else form.pieces(found.source)
+        )
         self._seen = None if form.decode_many else _Occurrences()
         self._first = True
         self.ended = False
@@ -174,37 +173,26 @@ class _File:
         both = [chunk] if beside is None else [chunk, beside]
         for each in both:
             each.begin(part)
-        self.ended = not self._enter(part, both)
+        for item in self._records:
+            if isinstance(item, Block):
+                self._enter_block(item, part, both)
+            else:
+                self._enter_piece(item, part, both)
+            if chunk.full:
+                return part
+        self.ended = True
         return part
 
-    def _by_piece(self, part: Slice, both: Sequence[_Open]) -> bool:
-        """Enter records one by one; tell whether the first chunk is full."""
-        occurrence = self._seen.next if self._seen else _never_twice
-        for piece in self._pieces:
-            for each in both:
-                each.add(piece.data)
-            part.places.add(piece, occurrence(piece.data))
-            if both[0].full:
-                return True
-        return False
+    def _enter_piece(self, piece: Piece, part: Slice, both: Sequence[_Open]) -> None:
+        for each in both:
+            each.add(piece.data)
+        part.places.add(piece, self._seen.next(piece.data) if self._seen else 0)
 
-    def _by_block(self, part: Slice, both: Sequence[_Open]) -> bool:
-        """Enter records many at a time, of which each is one line."""
-        for block in self._blocks:
-            taken, rest = block.split(both[0].room(block.sizes))
-            for each in both:
-                each.add_all(taken)
-            part.places.add_all(taken)
-            if both[0].full:
-                self._blocks = chain([rest] if rest.sizes else [], self._blocks)
-                return True
-        return False
-
-
-def _blocks(source: Source) -> Iterator[Block]:
-    with source.open() as file:
-        yield from blocks(file)
-
-
-def _never_twice(_data: bytes) -> int:
-    return 0
+    def _enter_block(self, block: Block, part: Slice, both: Sequence[_Open]) -> None:
+        """Enter as many lines as there is room for; the others wait."""
+        taken, rest = block.split(both[0].room(block.sizes))
+        for each in both:
+            each.add_all(taken)
+        part.places.add_all(taken)
+        if rest.sizes:
+            self._records = chain([rest], self._records)

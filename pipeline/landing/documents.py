@@ -15,7 +15,8 @@ import re
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from pipeline.landing.framing import BLOCK, Element, Window, next_token
+from pipeline.landing.framing import BLOCK, Window, next_token
+from pipeline.landing.whole import Element
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,9 @@ Whatever a bracket opens is passed in one step where it closes in what has been 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO
+
+from pipeline.landing.whole import Element, elements, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -33,14 +35,6 @@ def _balanced(depth: int) -> bytes:
 _REST = re.compile(_balanced(12) + rb"[\]}]", re.DOTALL)
 MOST_BLOCKS = 16
 """So much is read in the hope of passing an element in one step."""
-
-
-class Element(NamedTuple):
-    """An element's bytes, the line it begins on (from 1) and its byte offset."""
-
-    data: bytes
-    line: int
-    offset: int
 
 
 class Window:
@@ -136,8 +130,19 @@ def elements_of(file: BinaryIO, member: str | None = None) -> Iterator[Element]:
     """Yield the elements of the top array, or of the array `member` of the top object.
 
     An array that the file cuts off yields its last, unfinished element too: whoever decodes it
-    will say so. Memory: one block, or one element if that is larger.
+    will say so. Memory: one block, or one element if that is larger; a sound file that fits is
+    decoded as a whole.
     """
+    text = whole(file)
+    found = None if text is None else elements(text, member)
+    if found is not None:
+        yield from found
+    else:
+        file.seek(0)
+        yield from _scanned(file, member)
+
+
+def _scanned(file: BinaryIO, member: str | None) -> Iterator[Element]:
     window = Window(file)
     place = _Place(member)
     start = position = 0  # where the current element begins, and how far the scan is

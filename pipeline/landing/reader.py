@@ -21,10 +21,11 @@ import polars as pl
 
 from pipeline.errors import SourceNotFoundError
 from pipeline.landing.documents import Extent, documents_of, extents_of, section, several
-from pipeline.landing.framing import Element, elements_of, member_of
+from pipeline.landing.framing import elements_of, member_of
 from pipeline.landing.glue import GLUE, unglued
 from pipeline.landing.head import BOM, START, Head, look, of_several
-from pipeline.landing.lines import late
+from pipeline.landing.lines import Block, blocks, late
+from pipeline.landing.whole import Element, is_one_value, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,8 +38,8 @@ HEAD_BYTES = 1 << 18
 BLOCK = 1 << 20
 ALONE = (b"{", b"[")
 """A line like this begins a document printed over many."""
-FEW_LINES = 64
-"""So few in a block are long ones, or all there are: each is looked at by itself."""
+LITTLE_TEXT = 1 << 16
+"""Of so little in a block each line is looked at by itself."""
 
 PARQUET = b"PAR1"
 BROKEN_PARQUET = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
@@ -88,16 +89,18 @@ class Source:
 
         Places in such a source count from the document's begin.
         """
+        if self.within is not None or not self._may_be_several:
+            return [self]
         with self.open() as file:
             extents = list(extents_of(file))
-        if len(extents) < 2 or self.within is not None:  # noqa: PLR2004 - more than one
+        if len(extents) < 2:  # noqa: PLR2004 - more than one
             return [self]
         found = [replace(self, within=extent, damage=None) for extent in extents]
         return [*found[:-1], replace(found[-1], damage=self.damage)]
 
     def first(self) -> Source | None:
         """Return the first of several documents as a source; None where there are not several."""
-        if self.head.framing in {"parquet", "empty"} or self.within is not None:
+        if self.within is not None or not self._may_be_several:
             return None
         with self.open() as file:
             extents = list(islice(extents_of(file), 2))
@@ -113,8 +116,21 @@ class Source:
         head = look(text, self.path.name, whole=len(text) < HEAD_BYTES)
         if head.framing not in {"object", "array"} or self.within is not None:
             return head
+        if self._is_one_value:
+            return head
         with self.open() as file:
             return of_several(head) if several(file) else head
+
+    @property
+    def _may_be_several(self) -> bool:
+        return self.head.framing not in {"parquet", "empty", "other"} and not self._is_one_value
+
+    @cached_property
+    def _is_one_value(self) -> bool:
+        """Tell whether the file is surely one JSON value; one too large to be sure is not."""
+        with self.open() as file:
+            text = whole(file)
+        return text is not None and is_one_value(text)
 
     def lines(self, *, glued: bool = False) -> Iterator[Piece]:
         """Yield one piece per value; a line of several, unless they may stay `glued`, is split.
@@ -139,6 +155,18 @@ class Source:
                         if value:
                             yield Piece(value, number, begin + at, ordinal)
                             ordinal += 1
+
+    def blocks(self) -> Iterator[Block | Piece]:
+        """Yield the glued lines of `lines`, many at a time, and documents where these begin."""
+        with self.open() as file:
+            for block in blocks(file):
+                begun = _alone(file, block) if 1 in block.sizes else None
+                if begun is not None:
+                    yield block.split(begun)[0]
+                    line, offset = block.lines[begun], block.offsets[begun]
+                    yield from _printed(file, line, offset, block.ordinal + begun)
+                    return
+                yield block
 
     def elements(self, member: str | None = None) -> Iterator[Piece]:
         """Yield one piece per element of the top array, or of the top object's array `member`."""
@@ -212,6 +240,20 @@ def _elements(document: Element) -> Iterator[Element]:
         yield Element(body, line + down - 1, offset + at)
 
 
+def _alone(file: BinaryIO, block: Block) -> int | None:
+    """Return which line of a block begins a document printed over many; None where none does."""
+    for number, size in enumerate(block.sizes):
+        at = block.offsets[number] - block.offsets[0]
+        if size == 1 and block.data[at : at + 1] in ALONE:
+            here = file.tell()
+            file.seek(block.offsets[number])
+            offset = block.offsets[number] + len(file.readline())
+            file.seek(here)
+            if _goes_on(file, offset):
+                return number
+    return None
+
+
 def _goes_on(file: BinaryIO, offset: int) -> bool:
     """Tell whether a line that is a bracket alone begins a document: no other begins behind it."""
     here = file.tell()
@@ -222,8 +264,8 @@ def _goes_on(file: BinaryIO, offset: int) -> bool:
 
 
 def _may_be_glued(lines: list[bytes]) -> bool:
-    """Tell whether a line may hold two objects; a quick look at many that hardly ever do."""
-    if len(lines) < FEW_LINES:
+    """Tell whether a line may hold two objects; a quick look at much that hardly ever does."""
+    if sum(map(len, lines)) < LITTLE_TEXT:
         return True
     text = pl.Series(lines, dtype=pl.Binary)
     return any(bool(text.bin.contains(mark).any()) for mark in GLUE)
