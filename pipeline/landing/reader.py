@@ -36,8 +36,9 @@ __all__ = ("Head", "Piece", "Source", "expand", "look", "unglued", "wide_encodin
 
 HEAD_BYTES = 1 << 18
 BLOCK = 1 << 20
-ALONE = (b"{", b"[")
-"""A line like this begins a document printed over many."""
+GOES_ON = {b"{": b'"}', b"[": b'{["]-0123456789tfn'}
+"""A line that is one of these begins a document printed over many, if such a character follows."""
+FAR = 1 << 10
 LITTLE_TEXT = 1 << 16
 """Of so little in a block each line is looked at by itself."""
 
@@ -149,7 +150,7 @@ class Source:
                         data, begin = late(line, offset, first=number == 1)
                     offset += len(line)
                     for at, value in unglued(data) if split else ((0, data),):
-                        if value in ALONE and _goes_on(file, offset):
+                        if value in GOES_ON and _goes_on(file, offset, value):
                             yield from _printed(file, number, begin + at, ordinal)
                             return
                         if value:
@@ -244,23 +245,25 @@ def _alone(file: BinaryIO, block: Block) -> int | None:
     """Return which line of a block begins a document printed over many; None where none does."""
     for number, size in enumerate(block.sizes):
         at = block.offsets[number] - block.offsets[0]
-        if size == 1 and block.data[at : at + 1] in ALONE:
+        bracket = bytes(block.data[at : at + 1])
+        if size == 1 and bracket in GOES_ON:
             here = file.tell()
             file.seek(block.offsets[number])
             offset = block.offsets[number] + len(file.readline())
             file.seek(here)
-            if _goes_on(file, offset):
+            if _goes_on(file, offset, bracket):
                 return number
     return None
 
 
-def _goes_on(file: BinaryIO, offset: int) -> bool:
-    """Tell whether a line that is a bracket alone begins a document: no other begins behind it."""
+def _goes_on(file: BinaryIO, offset: int, bracket: bytes) -> bool:
+    """Tell whether a line that is a bracket alone begins a document: its text goes on behind it."""
     here = file.tell()
     file.seek(offset)
-    following = file.read(1)
+    following = file.read(FAR)
     file.seek(here)
-    return following not in START
+    begins = following.lstrip()[:1]
+    return bool(begins) and following[:1] not in START and begins in GOES_ON[bracket]
 
 
 def _may_be_glued(lines: list[bytes]) -> bool:

@@ -65,7 +65,7 @@ def elements(data: bytes, member: str | None = None) -> Iterator[Element] | None
     [Element(data=b'7', line=1, offset=18)]
     >>> elements(b"[1, 2")
     """
-    if _is_dense(data):
+    if len(data) > _SAMPLE and _is_dense(data):
         return None
     try:
         begin = 0 if member is None else _begin_of(data, member)

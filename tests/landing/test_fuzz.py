@@ -115,7 +115,8 @@ def test_any_json_value_in_any_format(value: Any, form: str) -> None:
         assert "unreadable" not in told.reasons
 
 
-@given(value=mutations, junk=st.binary(max_size=12), cut=st.integers(1, 200))
+# A line of one bracket may begin a document that is printed over the lines behind it.
+@given(value=mutations, junk=st.binary(max_size=12), cut=st.integers(2, 200))
 @settings(max_examples=40)
 def test_every_line_lands_or_is_refused(
     value: tuple[list[int], Any], junk: bytes, cut: int
