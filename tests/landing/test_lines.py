@@ -1,0 +1,114 @@
+"""Lines found a block at a time, and elements found by a decoder: the same as one by one."""
+
+from __future__ import annotations
+
+import json
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import pipeline.landing.chunks
+import pipeline.landing.lines
+import pipeline.landing.whole
+from pipeline import land
+from pipeline.lake import Lake
+from pipeline.landing.framing import elements_of
+from pipeline.landing.lines import Block
+from pipeline.landing.reader import Piece, Source
+
+LINE = st.sampled_from(
+    [
+        b"", b" ", b"\t", b"\r", b"{}", b'{"a": 1}', b' {"a": 2}', b'{"b": "\xc3\xa9"} ', b"[1]\r",
+        b"{", b'  "a": 1', b"}", b"nonsense", b"\x00", b"\xef\xbb\xbf{}", b'{"c": 1}{"d": 2}',
+    ]
+)  # fmt: skip
+
+
+def in_blocks(source: Source) -> list[Piece]:
+    found: list[Piece] = []
+    for item in source.blocks():
+        if isinstance(item, Piece):
+            found.append(item)
+            continue
+        assert isinstance(item, Block)
+        first = item.offsets[0] if item.offsets else 0
+        for number, (offset, size) in enumerate(zip(item.offsets, item.sizes, strict=True)):
+            data = bytes(item.data[offset - first : offset - first + size])
+            found.append(Piece(data, item.lines[number], offset, item.ordinal + number))
+    return found
+
+
+@given(
+    lines=st.lists(LINE, max_size=12), ended=st.booleans(), block=st.sampled_from([1, 7, 1 << 18])
+)
+@example(lines=[b"{}", b"{", b'  "a": 1', b"}", b"{}"], ended=True, block=1)
+@example(lines=[b'{"a": 1}', b"", b"{", b"\x00"], ended=False, block=7)
+def test_blocks_hold_the_lines(lines: list[bytes], ended: bool, block: int) -> None:
+    data = b"\n".join(lines) + (b"\n" if ended else b"")
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline.landing.lines, "BLOCK", block)
+        path = Path(folder) / "log.jsonl"
+        path.write_bytes(data)
+        source = Source(path, str(path))
+        assert in_blocks(source) == list(source.lines(glued=True))
+
+
+VALUE = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=6),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)  # fmt: skip
+
+
+@given(
+    values=st.lists(VALUE, max_size=6),
+    before=st.dictionaries(st.text(max_size=4), VALUE, max_size=2),
+    indent=st.sampled_from([None, 0, 2]),
+    ascii_only=st.booleans(),
+    cut=st.integers(0, 3),
+)
+def test_the_decoder_finds_the_elements_that_the_scanner_finds(
+    values: list[Any], before: dict[str, Any], indent: int | None, ascii_only: bool, cut: int
+) -> None:
+    for member, value in ((None, values), ("runs", {**before, "runs": values, "z": [1]})):
+        data = b" \n" + json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode() + b"\n"
+        data = data[: len(data) - cut]
+        by_decoder = list(elements_of(BytesIO(data), member))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(pipeline.landing.whole, "MOST_BYTES", -1)
+            assert list(elements_of(BytesIO(data), member)) == by_decoder
+        for element in by_decoder:
+            assert data[element.offset :].startswith(element.data)
+            assert data.count(b"\n", 0, element.offset) == element.line - 1
+
+
+def test_of_two_members_of_one_name_the_first_is_meant() -> None:
+    data = b'{"runs": [1, 2], "runs": [3]}'
+    assert [element.data for element in elements_of(BytesIO(data), "runs")] == [b"1", b"2"]
+
+
+def run(number: int) -> bytes:
+    return json.dumps({"run_id": f"r{number}", "steps": [{"kind": "final", "content": "x" * number}]}).encode()  # fmt: skip
+
+
+@pytest.mark.parametrize(("records", "size"), [(4, 1 << 20), (1 << 16, 300), (1, 1 << 20), (7, 70)])
+def test_full_batches_lose_no_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, records: int, size: int
+) -> None:
+    monkeypatch.setattr(pipeline.landing.chunks, "MOST_RECORDS", records)
+    monkeypatch.setattr(pipeline.landing.chunks, "MOST_BYTES", size)
+    monkeypatch.setattr(pipeline.landing.lines, "BLOCK", 100)
+    lines = [run(number) for number in range(20)]
+    (tmp_path / "log.jsonl").write_bytes(b"\n\n".join(lines) + b"\nno json\n")
+    report = land([tmp_path / "log.jsonl"], tmp_path / "lake", workers=1)
+    assert (report.runs, report.rejects) == (20, {"not_json": 1})
+    batches = Lake.open(tmp_path / "lake").batches()
+    assert max(batch.rows("runs") for batch in batches) <= records
+    assert len(batches) > 1
+    again = land([tmp_path / "log.jsonl"], tmp_path / "lake", workers=1)
+    assert (again.runs, again.replaced) == (0, 0)
