@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xxhash import xxh3_64_hexdigest
 
-from pipeline.engines.regroup import Scattered, partitions_of
+from pipeline.engines.placing import partitions_of
+from pipeline.engines.scattered import Scattered
 from pipeline.engines.staged import put_staged, read_staged
 from pipeline.engines.units import plan
 from pipeline.landing import chunks
