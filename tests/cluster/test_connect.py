@@ -55,7 +55,7 @@ def server(cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Simple
             [str(HOME / "bin" / "spark-submit"), "--class", SERVER, "--master", cluster.url,
              "--conf", "spark.connect.grpc.binding.address=127.0.0.1",
              "--conf", f"spark.connect.grpc.binding.port={port}"],
-            env=cluster.env, cwd=home, stdout=log, stderr=subprocess.STDOUT,
+            env={**cluster.env, "SPARK_DAEMON_MEMORY": "512m"}, cwd=home, stdout=log, stderr=subprocess.STDOUT,
         )  # fmt: skip
     until(lambda: answers(port) or process.poll() is not None)
     assert process.poll() is None, (home / "log").read_text()[-3000:]
