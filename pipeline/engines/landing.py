@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 REGROUPED = "regrouped"
 
 SECONDS_PER_BYTE = 5e-8
-"""What landing a byte takes, to plan units by (docs/cluster.md)."""
+"""What landing a byte takes, to plan units by (docs/performance.md)."""
 
 
 class Numbered(NamedTuple):
