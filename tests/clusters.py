@@ -15,11 +15,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
+from hosts import HERE
 
 from pipeline.lake import Lake
+from pipeline.sample import sample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
+
+    from hosts import Host
 
 SPARK = find_spec("pyspark")
 HOME = Path(SPARK.origin).parent if SPARK and SPARK.origin else Path()
@@ -30,8 +34,6 @@ DEADLINE_S = float(os.environ.get("TRAJTAB_CLUSTER_DEADLINE", "600"))
 DEFAULTS = """\
 spark.executor.memory 512m
 spark.driver.memory 512m
-spark.driver.host 127.0.0.1
-spark.driver.bindAddress 127.0.0.1
 spark.ui.enabled false
 spark.sql.shuffle.partitions 4
 """
@@ -67,6 +69,28 @@ def descendants(pid: int) -> list[int]:
     return found + [below for child in found for below in descendants(child)]
 
 
+def executors(worker: int) -> list[int]:
+    """Return a worker daemon's executors."""
+    backend = "CoarseGrainedExecutorBackend"
+    return [pid for pid in descendants(worker) if backend in command_of(pid)]
+
+
+def python_workers(worker: int) -> list[int]:
+    """Return the Python processes that work off tasks: what the executors' daemons forked."""
+    below = [pid for executor in executors(worker) for pid in children(executor)]
+    daemons = [pid for pid in below if "pyspark.daemon" in command_of(pid)]
+    return [pid for daemon in daemons for pid in children(daemon)]
+
+
+def busy(pid: int) -> bool:
+    """Is any thread of a process running?"""
+    for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
+        with suppress(OSError):
+            if stat.read_text().rpartition(")")[2].split()[0] == "R":
+                return True
+    return False
+
+
 def command_of(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
@@ -80,45 +104,61 @@ def kill(pid: int) -> None:
 
 
 class Cluster:
-    """One master, and workers of one core each."""
+    """One master, beside which drivers run, and workers of one core each.
 
-    def __init__(self, folder: Path, workers: int = 2) -> None:
+    Args:
+        folder: for logs and what Spark writes.
+        workers: how many.
+        hosts: the master's, then one per worker; all are this one unless it is said.
+        conf: lines for spark-defaults.conf.
+    """
+
+    def __init__(
+        self, folder: Path, workers: int = 2, hosts: Sequence[Host] = (), conf: str = ""
+    ) -> None:
         self.folder = folder
+        self.host, *homes = hosts or [HERE] * (workers + 1)
         (folder / "conf").mkdir()
-        (folder / "conf" / "spark-defaults.conf").write_text(DEFAULTS)
+        (folder / "conf" / "spark-defaults.conf").write_text(DEFAULTS + conf)
         self.env = {
             **os.environ,
             "SPARK_HOME": str(HOME),
             "SPARK_CONF_DIR": str(folder / "conf"),
-            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_LOCAL_IP": self.host.address,
             "SPARK_DAEMON_MEMORY": "256m",
             "PYSPARK_PYTHON": sys.executable,
             "PYTHONPATH": str(ROOT),
             "TRAJTAB_UNIT_SECONDS": "0.000001",
         }
         self._logs = 0
-        self.master = self._start(
-            "master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0"
-        )
-        self.url = until(lambda: self._said(0, r"Starting Spark master at (spark://\S+)"))
-        self.workers = [self._worker() for _ in range(workers)]
-        for number in range(1, workers + 1):
-            until(lambda number=number: self._said(number, r"(Successfully registered)"))
+        self.master = self._start(self.host, "master.Master")
+        self.workers: list[subprocess.Popen] = []
+        try:
+            self.url = until(lambda: self._said(0, r"Starting Spark master at (spark://\S+)"))
+            self.workers += [self._worker(home) for home in homes]
+            for number in range(1, workers + 1):
+                until(lambda number=number: self._said(number, r"(Successfully registered)"))
+        except BaseException:
+            self.stop()
+            raise
 
-    def _start(self, name: str, *args: str) -> subprocess.Popen:
+    def _start(self, host: Host, name: str, *args: str) -> subprocess.Popen:
         log = self.folder / f"{self._logs}.log"
         self._logs += 1
         with log.open("wb") as file:
             return subprocess.Popen(
-                [str(HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", *args],
-                env=self.env, stdout=file, stderr=subprocess.STDOUT,
+                [*host.inside, str(HOME / "bin" / "spark-class"),
+                 f"org.apache.spark.deploy.{name}",
+                 "--host", host.address, "--port", "0", "--webui-port", "0", *args],
+                env={**self.env, "SPARK_LOCAL_IP": host.address},
+                stdout=file, stderr=subprocess.STDOUT,
             )  # fmt: skip
 
-    def _worker(self) -> subprocess.Popen:
+    def _worker(self, host: Host = HERE) -> subprocess.Popen:
         work = self.folder / f"work-{self._logs}"
         return self._start(
-            "worker.Worker", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0",
-            "--cores", "1", "--memory", "1g", "--work-dir", str(work), self.url,
+            host, "worker.Worker", "--cores", "1", "--memory", "1g", "--work-dir", str(work),
+            self.url,
         )  # fmt: skip
 
     def _said(self, log: int, pattern: str) -> str | None:
@@ -126,22 +166,10 @@ class Cluster:
         return found[1] if found else None
 
     def executors(self) -> list[int]:
-        return [
-            pid
-            for worker in self.workers
-            for pid in descendants(worker.pid)
-            if "CoarseGrainedExecutorBackend" in command_of(pid)
-        ]
+        return [pid for worker in self.workers for pid in executors(worker.pid)]
 
     def python_workers(self) -> list[int]:
-        """The Python processes that work off tasks: what the executors' daemons forked."""
-        daemons = [
-            pid
-            for executor in self.executors()
-            for pid in children(executor)
-            if "pyspark.daemon" in command_of(pid)
-        ]
-        return [pid for daemon in daemons for pid in children(daemon)]
+        return [pid for worker in self.workers for pid in python_workers(worker.pid)]
 
     def lose(self, what: str) -> None:
         """Kill one of the cluster's processes with signal 9; a lost worker is replaced."""
@@ -164,10 +192,27 @@ class Cluster:
             process.wait()
 
 
+def exported(home: Path, runs: int, files: int = 6) -> Path:
+    """Write a sample of so many runs in so many files, and its tasks; return its folder."""
+    sample(home, runs=runs, seed=1)
+    whole = home / "runs.jsonl"
+    with whole.open("rb") as lines:
+        for number in range(files):
+            with (home / f"runs-{number}.jsonl").open("wb") as part:
+                part.writelines(lines.readline() for _ in range(-(-runs // files)))
+    whole.unlink()
+    return home
+
+
 def trajtab(cluster: Cluster, *args: object) -> subprocess.Popen[str]:
     """Start a command line on the cluster: a driver of its own."""
+    return driver(cluster, "-m", "pipeline", *args)
+
+
+def driver(cluster: Cluster, *args: object) -> subprocess.Popen[str]:
+    """Start Python as a driver, beside the master."""
     return subprocess.Popen(
-        [sys.executable, "-m", "pipeline", *map(str, args), "--engine", "spark", "--master", cluster.url],
+        [*cluster.host.inside, sys.executable, *map(str, args), "--engine", "spark", "--master", cluster.url],
         env=cluster.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from pipeline.engines.regroup import Scattered
+    from pipeline.engines.scattered import Scattered
 
     Unit = Sequence[Any]
     """A unit of work: a few items (batches, files), each of which the function takes whole."""

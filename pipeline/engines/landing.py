@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xxhash import xxh3_64_hexdigest
 
-from pipeline.engines.regroup import Scattered, partitions_of
+from pipeline.engines.placing import partitions_of
+from pipeline.engines.scattered import Scattered
 from pipeline.engines.staged import put_staged, read_staged
 from pipeline.engines.units import plan
 from pipeline.landing import chunks
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 REGROUPED = "regrouped"
 
 SECONDS_PER_BYTE = 5e-8
-"""What landing a byte takes, to plan units by (docs/cluster.md)."""
+"""What landing a byte takes, to plan units by (docs/performance.md)."""
 
 
 class Numbered(NamedTuple):

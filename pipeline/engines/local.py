@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pipeline.engines import Unit
-    from pipeline.engines.regroup import Scattered
+    from pipeline.engines.scattered import Scattered
 
 ATTEMPTS = 4
 """How often a unit is tried whose process died, as Spark does."""
@@ -82,7 +82,7 @@ class Local:
 
     def regroup(self, source: Scattered, target: Path, partitions: int) -> list[Path]:
         """Spill rows by partition, then sort each: see `Engine.regroup`."""
-        from pipeline.engines.regroup import regroup_here  # noqa: PLC0415 - loads Polars
+        from pipeline.engines.local_regroup import regroup_here  # noqa: PLC0415 - loads Polars
 
         return regroup_here(self, source, target, partitions)
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pipeline.tables.groups import Group
 
 SECONDS_PER_ROW = 1e-6
-"""What summing a row of scores takes, to plan parts by (docs/cluster.md)."""
+"""What summing a row of scores takes, to plan parts by (docs/performance.md)."""
 
 
 class Part(NamedTuple):

@@ -1,12 +1,13 @@
 """The shelf of a job: where tasks leave what they made until the driver publishes it.
 
 ```
-LAKE/.tmp/job-KEY-XXXX/NAME/   tables and manifest.json, complete: it came by one rename
-                       .new-XXXX/     being written
-                       .published/    names of what the driver has published
+LAKE/.tmp/job-LAKE-KEY-XXXX/NAME/   tables and manifest.json, complete: it came by one rename
+                            .new-XXXX/     being written
+                            .published/    names of what the driver has published
 ```
 A task may run twice, or be killed half way: the first whole folder of a name stays, a half one
-has no name. A driver that died leaves its shelf, and `--resume` takes it up.
+has no name. A driver that died leaves its shelf, and `--resume` takes it up. One that nobody has
+touched for a day is removed by the next job of its lake, wherever it stands.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from xxhash import xxh3_64_hexdigest
 
 from pipeline.errors import InputError, LakeError
 from pipeline.lake import Draft, Folder
-from pipeline.store.disk import DiskStorage, write_folder
+from pipeline.store.disk import DiskStorage, remove_left_over, write_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -105,11 +106,13 @@ def shelved(lake: Lake, job: str, engine: Engine, *, resume: bool = False) -> It
         LakeError: there is no place for it.
     """
     home = _home(lake, engine)
-    key = xxh3_64_hexdigest(f"{address(lake)}\0{job}".encode())
-    left = sorted(home.glob(f"job-{key}-*"), key=lambda path: path.stat().st_mtime)
+    of_lake = f"job-{xxh3_64_hexdigest(address(lake).encode())}-"
+    of_job = f"{of_lake}{xxh3_64_hexdigest(job.encode())}-"
     try:
-        path = left[-1] if resume and left else _new(home, f"job-{key}-")
+        path = (_latest(home, of_job) if resume else None) or _new(home, of_job)
         (path / ".published").mkdir(exist_ok=True)
+        os.utime(path)  # what is taken up is not left over
+        remove_left_over(home.glob(f"{of_lake}*"))
     except OSError as error:
         raise LakeError(f"{home}: cannot write: {error.strerror or error}") from error
     try:
@@ -119,6 +122,11 @@ def shelved(lake: Lake, job: str, engine: Engine, *, resume: bool = False) -> It
             shutil.rmtree(path, ignore_errors=True)
         raise
     shutil.rmtree(path, ignore_errors=True)
+
+
+def _latest(home: Path, prefix: str) -> Path | None:
+    """Return the folder of this prefix that was touched last."""
+    return max(home.glob(f"{prefix}*"), key=lambda path: path.stat().st_mtime, default=None)
 
 
 def address(lake: Lake) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from pipeline.engines import Unit
-    from pipeline.engines.regroup import Scattered
+    from pipeline.engines.scattered import Scattered
 
     Batches = Iterator[pa.RecordBatch]
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from pipeline.engines.regroup import ORDER, PART, numbered_units
+from pipeline.engines.placing import numbered_units
+from pipeline.engines.scattered import ORDER, PART
 from pipeline.engines.spark import give_threads
 from pipeline.engines.units import packed
 from pipeline.errors import InputError
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from pipeline.engines.regroup import Scattered
+    from pipeline.engines.scattered import Scattered
 
     Batches = Iterator[pa.RecordBatch]
 
@@ -66,7 +67,7 @@ def reader(told: bytes, schema: bytes) -> Callable[[Batches], Batches]:
         give_threads()
         import pyarrow as pa  # noqa: PLC0415 - on the worker
 
-        from pipeline.engines.regroup import rows_of  # noqa: PLC0415 - same
+        from pipeline.engines.placing import rows_of  # noqa: PLC0415 - same
 
         source, units, partitions = pickle.loads(told)  # noqa: S301 - from our own driver
         wanted = pa.ipc.read_schema(pa.py_buffer(schema))
@@ -86,7 +87,7 @@ def writer(told: bytes) -> Callable[[Batches], Batches]:
         give_threads()
         import pyarrow as pa  # noqa: PLC0415 - on the worker
 
-        from pipeline.engines.regroup import write_part  # noqa: PLC0415 - same
+        from pipeline.engines.whole_runs import write_part  # noqa: PLC0415 - same
 
         source, target = pickle.loads(told)  # noqa: S301 - from our own driver
         for part, frames in by_part(batches):

@@ -71,7 +71,7 @@ def land(  # noqa: PLR0913 - the command's options, one each
             batches are the same, and this process, the driver, alone publishes them.
         resume: with an engine, take up what an earlier driver of the same landing left.
         regroup: where the runs of logs are scattered over files: the key that says which run a
-            row is of (`pipeline.engines.regroup.Scattered`). Rows are brought together first.
+            row is of (`pipeline.engines.scattered.Scattered`). Rows are brought together first.
         progress: called after every batch.
 
     Raises:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pipeline.policy import Policy
 
 SECONDS_PER_STEP = 4e-6
-"""What scoring a step takes, to plan units by (docs/cluster.md)."""
+"""What scoring a step takes, to plan units by (docs/performance.md)."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from pipeline.errors import LakeError, TrajtabError
 from pipeline.store.parquet import file_name, write_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from pyarrow.fs import FileSystem
 
@@ -138,15 +138,22 @@ class DiskStorage:
     def sweep(self) -> None:
         """Remove work that nobody has touched for a day."""
         home = self.address / ".tmp"
-        for left in home.iterdir() if home.is_dir() else ():
-            if left.is_dir() and left.stat().st_mtime < time.time() - LEFT_OVER_S:
-                shutil.rmtree(left, ignore_errors=True)
+        if home.is_dir():
+            remove_left_over(home.iterdir())
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
         with _told(self.address), (self.work() / "lock").open("a") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
+
+
+def remove_left_over(folders: Iterable[Path]) -> None:
+    """Remove the folders in which nothing has come or gone for a day."""
+    for left in folders:
+        with suppress(FileNotFoundError):  # another process was faster
+            if left.is_dir() and left.stat().st_mtime < time.time() - LEFT_OVER_S:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def write_folder(folder: Path, draft: Draft) -> None:

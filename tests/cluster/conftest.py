@@ -8,12 +8,11 @@ import shutil
 from typing import TYPE_CHECKING
 
 import pytest
-from clusters import ROOT, Cluster, table
+from clusters import ROOT, Cluster, exported, table
 
 from pipeline.engines.spark import Spark
 from pipeline.landing import chunks
 from pipeline.landing.land import land
-from pipeline.sample import sample
 from pipeline.scoring import score
 
 if TYPE_CHECKING:
@@ -50,16 +49,16 @@ def engine(cluster: Cluster) -> Iterator[Spark]:
 @pytest.fixture(scope="session")
 def export(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sample of RUNS runs in FILES files, and its tasks."""
-    home = tmp_path_factory.mktemp("export")
-    sample(home, runs=RUNS, seed=1)
-    whole = home / "runs.jsonl"
-    with whole.open("rb") as lines:
-        for number in range(FILES):
-            with (home / f"runs-{number}.jsonl").open("wb") as part:
-                for _ in range(-(-RUNS // FILES)):
-                    part.write(lines.readline())
-    whole.unlink()
-    return home
+    return exported(tmp_path_factory.mktemp("export"), RUNS, FILES)
+
+
+@pytest.fixture(scope="session")
+def alone(export: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample, landed and scored by one machine."""
+    lake = tmp_path_factory.mktemp("alone") / "lake"
+    land([export], lake)
+    score(lake)
+    return lake
 
 
 @pytest.fixture(scope="session")

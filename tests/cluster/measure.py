@@ -3,12 +3,13 @@
 
 python tests/cluster/measure.py [RUNS]
 
-CPU is that of every process involved, drivers, executors and Python workers, as /proc accounts
-them; a busy machine stretches wall time and leaves it alone.
+CPU is that of every process involved, drivers, their JVMs, executors and Python workers, as the
+kernel accounts them when they have ended; a busy machine stretches wall time more than CPU.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -18,12 +19,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from clusters import Cluster
+from clusters import Cluster, children, exported, until
 
-from pipeline.sample import sample
-
-FILES = 6
 TICKS = os.sysconf("SC_CLK_TCK")
+SUBREAPER = 36
+"""prctl: what outlives its parent below this process becomes its child, and is accounted to it."""
 
 
 def spent(pid: int) -> float:
@@ -32,37 +32,41 @@ def spent(pid: int) -> float:
     return sum(map(int, fields[11:15])) / TICKS
 
 
+def collect(others: set[int]) -> None:
+    """Wait for the children beside these: a driver's JVM ends after its Python."""
+    while left := set(children(os.getpid())) - others:
+        os.waitpid(left.pop(), 0)
+
+
 def run(cluster: Cluster | None, *args: object) -> tuple[float, float]:
     """Run a command and return its CPU and wall seconds, the cluster's included."""
-    daemons = [process.pid for process in cluster.workers] if cluster else []
+    workers = [process.pid for process in cluster.workers] if cluster else []
+    others = set(children(os.getpid()))
     env = {**os.environ, **(cluster.env if cluster else {})}
     env.pop("TRAJTAB_UNIT_SECONDS", None)  # units as they are planned
     where = ["--engine", "spark", "--master", cluster.url] if cluster else ["--workers", "2"]
     before, begin = os.times(), time.monotonic()
-    earlier = sum(map(spent, daemons))
+    earlier = sum(map(spent, workers))
     subprocess.run(
         [sys.executable, "-m", "pipeline", *map(str, args), *where],
         check=True, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     wall = time.monotonic() - begin
+    collect(others)
+    if cluster:
+        until(lambda: not cluster.executors())  # they end after their driver
+        collect(others)
     after = os.times()
     own = after.children_user + after.children_system
     own -= before.children_user + before.children_system
-    if daemons:
-        time.sleep(5)  # executors end after their driver
-    return own + sum(map(spent, daemons)) - earlier, wall
+    return own + sum(map(spent, workers)) - earlier, wall
 
 
 def main(runs: int) -> None:
     """Print one row per step and place."""
+    ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
     home = Path(tempfile.mkdtemp(prefix="trajtab-measure-"))
-    export = home / "export"
-    sample(export, runs=runs, seed=1)
-    with (export / "runs.jsonl").open("rb") as lines:
-        for number in range(FILES):
-            with (export / f"runs-{number}.jsonl").open("wb") as part:
-                part.writelines(lines.readline() for _ in range(-(-runs // FILES)))
-    (export / "runs.jsonl").unlink()
+    export = exported(home / "export", runs)
     print(f"{runs} runs, {sum(f.stat().st_size for f in export.iterdir()) / 1e6:.0f} MB")
     print("step        place       CPU s   wall s")
     for workers in (0, 1, 2):

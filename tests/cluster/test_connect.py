@@ -1,4 +1,4 @@
-"""Spark Connect: the driver has no Java, and the server runs the same tasks."""
+"""Spark Connect before a cluster: the driver has no Java, and parts of the cluster are lost."""
 
 from __future__ import annotations
 
@@ -12,20 +12,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 from clusters import (
-    DEFAULTS,
     HOME,
-    ROOT,
     assert_landed_as,
     assert_scored_as,
     descendants,
     ended,
     kill,
+    meanwhile,
+    regrouping,
+    scoring,
     trajtab,
     until,
 )
-
-from pipeline.landing.land import land
-from pipeline.scoring import score
+from hosts import HERE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,44 +47,60 @@ def answers(port: int) -> bool:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]:
-    """A server on loopback with a core of its own: its url, and the environment of drivers."""
+def server(cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]:
+    """A server that has the cluster's cores: its url, and the environment of drivers."""
     home, port = tmp_path_factory.mktemp("connect"), free_port()
-    (home / "spark-defaults.conf").write_text(DEFAULTS)
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "TRAJTAB_UNIT_SECONDS": "0.000001"}
-    own = {
-        "SPARK_HOME": str(HOME), "SPARK_CONF_DIR": str(home), "SPARK_LOCAL_IP": "127.0.0.1",
-        "PYSPARK_PYTHON": sys.executable,
-    }  # fmt: skip
     with (home / "log").open("wb") as log:
         process = subprocess.Popen(
-            [str(HOME / "bin" / "spark-submit"), "--class", SERVER, "--master", "local[1]",
+            [str(HOME / "bin" / "spark-submit"), "--class", SERVER, "--master", cluster.url,
              "--conf", "spark.connect.grpc.binding.address=127.0.0.1",
              "--conf", f"spark.connect.grpc.binding.port={port}"],
-            env={**env, **own}, cwd=home, stdout=log, stderr=subprocess.STDOUT,
+            env={**cluster.env, "SPARK_DAEMON_MEMORY": "512m"}, cwd=home, stdout=log, stderr=subprocess.STDOUT,
         )  # fmt: skip
     until(lambda: answers(port) or process.poll() is not None)
     assert process.poll() is None, (home / "log").read_text()[-3000:]
     # A driver that found a Java would prove less.
+    env = {
+        name: value for name, value in cluster.env.items()
+        if not name.startswith("SPARK") or name in os.environ
+    }  # fmt: skip
     yield SimpleNamespace(
-        url=f"sc://127.0.0.1:{port}", env={**env, "JAVA_HOME": str(home / "no-java")}
+        url=f"sc://127.0.0.1:{port}", env={**env, "JAVA_HOME": str(home / "no-java")}, host=HERE
     )
     for pid in [*descendants(process.pid), process.pid]:
         kill(pid)
     process.wait()
 
 
-def test_landing_and_scoring(server: SimpleNamespace, export: Path, tmp_path: Path) -> None:
-    here, there = tmp_path / "here", tmp_path / "there"
-    land([export], here, workers=1)
-    score(here)
-    ended(trajtab(server, "land", export, "--lake", there))
-    assert_landed_as(there, here)
-    ended(trajtab(server, "score", there))
-    assert_scored_as(there, here)
-    for asked in (("aggregate", there, "--by", "agent_version"), ("passk", there)):
+def test_landing_and_tables(
+    server: SimpleNamespace, alone: Path, export: Path, tmp_path: Path
+) -> None:
+    lake = tmp_path / "lake"
+    ended(trajtab(server, "land", export, "--lake", lake))
+    assert_landed_as(lake, alone)
+    ended(trajtab(server, "score", lake))
+    assert_scored_as(lake, alone)
+    for asked in (("aggregate", lake, "--by", "agent_version"), ("passk", lake)):
         own = subprocess.run(
             [sys.executable, "-m", "pipeline", *map(str, asked), "--format", "csv"],
             env=server.env, capture_output=True, text=True, check=True,
         )  # fmt: skip
         assert ended(trajtab(server, *asked, "--format", "csv")) == own.stdout
+
+
+def test_a_loss_in_the_middle_of_scoring(
+    cluster, server: SimpleNamespace, many: Path, lake: Path
+) -> None:
+    with meanwhile(lambda: ended(trajtab(server, "score", lake)), until=lambda: scoring(lake)):
+        cluster.lose("python")
+    assert_scored_as(lake, many / "scored")
+
+
+def test_a_loss_in_the_middle_of_regrouping(
+    cluster, server: SimpleNamespace, scattered: Path, right: Path, tmp_path: Path
+) -> None:
+    lake = tmp_path / "lake"
+    command = ("land", scattered, "--lake", lake, "--regroup", "trace_id")
+    with meanwhile(lambda: ended(trajtab(server, *command)), until=lambda: regrouping(lake)):
+        cluster.lose("python")
+    assert_landed_as(lake, right)

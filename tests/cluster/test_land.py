@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def lakes(engine, export: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def lakes(
+    engine, export: Path, alone: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, Path]:
     """The same export, landed and scored here, and by a cluster."""
-    home = tmp_path_factory.mktemp("lakes")
-    land([export], home / "here")
-    score(home / "here")
-    land([export], home / "there", engine=engine)
-    score(home / "there", engine=engine)
-    return home / "here", home / "there"
+    there = tmp_path_factory.mktemp("lakes") / "there"
+    land([export], there, engine=engine)
+    score(there, engine=engine)
+    return alone, there
 
 
 def test_the_same_batches(lakes: tuple[Path, Path]) -> None:

@@ -8,9 +8,10 @@ import random
 import polars as pl
 import pytest
 
-from pipeline.engines import regroup
+from pipeline.engines import placing, whole_runs
 from pipeline.engines.local import Local
-from pipeline.engines.regroup import Scattered, partitions_of
+from pipeline.engines.placing import partitions_of
+from pipeline.engines.scattered import BODY, FILE, LINE, PART, RUN, Scattered
 from pipeline.errors import InputError, LakeError
 from pipeline.lake import Lake
 from pipeline.landing import chunks
@@ -124,9 +125,9 @@ def regrouped(source, target, partitions, workers=1):
 
 
 def test_no_line_is_lost_and_every_run_is_in_one_file(scattered, tmp_path, monkeypatch):
-    monkeypatch.setattr(regroup, "FILE_BYTES", 500)
-    monkeypatch.setattr(regroup, "BLOCK", 64)
-    monkeypatch.setattr(regroup, "ROWS", 7)
+    monkeypatch.setattr(whole_runs, "FILE_BYTES", 500)
+    monkeypatch.setattr(placing, "BLOCK", 64)
+    monkeypatch.setattr(placing, "ROWS", 7)
     files = regrouped(Scattered(scattered, "trace_id"), tmp_path / "out", 3)
     assert len(files) > 3
     assert sorted(lines_of(files)) == sorted(line for line in lines_of(scattered) if line)
@@ -190,18 +191,18 @@ def test_rows_out_of_order_are_refused(scattered, tmp_path):
     frames = [
         pl.DataFrame(
             {
-                regroup.PART: [0],
-                regroup.RUN: [run],
-                regroup.FILE: [0],
-                regroup.LINE: [0],
-                regroup.BODY: [b"{}"],
+                PART: [0],
+                RUN: [run],
+                FILE: [0],
+                LINE: [0],
+                BODY: [b"{}"],
             }
         )
         for run in ("b", "a")
     ]
     (tmp_path / "out").mkdir()
     with pytest.raises(LakeError, match="cut in two"):
-        regroup.write_part(source, 0, frames, tmp_path / "out")
+        whole_runs.write_part(source, 0, frames, tmp_path / "out")
     assert list((tmp_path / "out").iterdir()) == []
 
 
