@@ -127,10 +127,11 @@ def _aggregated(
 def _in_order(con: DuckDBPyConnection, bucket: Group) -> pl.DataFrame:
     alias = quoted(bucket.alias)
     # A unit of the calendar is its own place in time.
-    first = alias if bucket.name in CALENDAR else "min(started_at)"
+    known = bucket.name in CALENDAR
+    first, source = (alias, "ranges") if known else ("min(started_at)", "grouped")
     buckets: pl.DataFrame = con.sql(f"""
         SELECT ranges.group_id, ranges.{alias} AS bucket, first
-        FROM ranges JOIN (SELECT {alias}, {first} AS first FROM grouped GROUP BY {alias}) AS times
+        FROM ranges JOIN (SELECT {alias}, {first} AS first FROM {source} GROUP BY {alias}) AS times
             ON times.{alias} IS NOT DISTINCT FROM ranges.{alias}
         ORDER BY bucket IS NULL, first NULLS LAST, bucket""").pl()  # noqa: S608 - quoted name
     return buckets.with_columns(pl.col("bucket").cast(_dtype(bucket.name)))
