@@ -14,7 +14,7 @@ from pipeline.tables.change import METHOD, with_changes
 from pipeline.tables.fixed_point import create_sums
 from pipeline.tables.groups import LABEL, Group, create_grouped, groups_of, quoted
 from pipeline.tables.intervals import with_intervals
-from pipeline.tables.result import Result
+from pipeline.tables.result import Result, directions
 from pipeline.tables.session import opened
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def trend(
         buckets, rows = _aggregated(session.con, asked, bucket)
         changes = with_changes(_compared(session.con, rows))
     notes = [*session.notes, METHOD, *_timeless(buckets)]
-    return Result("trend", changes.select(COLUMNS), notes)
+    return Result("trend", changes.select(COLUMNS), notes, better=directions(asked))
 
 
 def bucket_of(by: str) -> Group:
