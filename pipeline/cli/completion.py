@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 COLON = ":"
 
 
-def metrics(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+def metrics(ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
     """Complete a list of metrics, or `all`."""
-    return _listed(begun, [*_metrics(), "all"])
+    return _listed(begun, [*_metrics(ctx), "all"])
 
 
-def metric(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+def metric(ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
     """Complete one metric."""
-    return _one(begun, _metrics())
+    return _one(begun, _metrics(ctx))
 
 
 def groups(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
@@ -42,14 +42,14 @@ def buckets(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[Co
     return _one(begun, [*CALENDAR, *_keys(), "labels."])
 
 
-def columns(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+def columns(ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
     """Complete a list of columns of scores."""
-    return _listed(begun, dict.fromkeys([*_keys(), *_metrics()]))
+    return _listed(begun, dict.fromkeys([*_keys(), *_metrics(ctx)]))
 
 
-def sorting(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+def sorting(ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
     """Complete a column to sort by; click takes what begins with a minus for an option."""
-    return _one(begun, dict.fromkeys([*_keys(), *_metrics()]))
+    return _one(begun, dict.fromkeys([*_keys(), *_metrics(ctx)]))
 
 
 def formats(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
@@ -74,10 +74,27 @@ def gates(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[Comp
     return _preset_or_file(begun, [f"{PRESET}{name}" for name in presets()])
 
 
-def _metrics() -> list[str]:
-    from pipeline.metrics.registry import metrics as known  # noqa: PLC0415 - as above
+def rubrics(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete `preset:NAME` of a rubric, else a file."""
+    from pipeline.judge.rubric import presets  # noqa: PLC0415 - as above
+    from pipeline.policy import PRESET  # noqa: PLC0415 - same
 
-    return list(known())
+    return _preset_or_file(begun, [f"{PRESET}{name}" for name in presets()])
+
+
+def _metrics(ctx: click.Context) -> list[str]:
+    """Return the metrics known: of the lake already typed too, its policy's, its judges' and people's."""
+    from pipeline.current import policy_of  # noqa: PLC0415 - as above
+    from pipeline.errors import TrajtabError  # noqa: PLC0415 - same
+    from pipeline.lake import Lake  # noqa: PLC0415 - same
+    from pipeline.metrics.registry import metrics_for  # noqa: PLC0415 - same
+    from pipeline.opinions import opinions  # noqa: PLC0415 - same
+
+    try:
+        lake = Lake.open(ctx.params["lake"])
+        return list(metrics_for(policy_of(lake, ctx.params.get("policy")), opinions(lake).metrics))
+    except (KeyError, TypeError, TrajtabError):
+        return list(metrics_for(None))
 
 
 def _keys() -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import polars as pl
 
+from pipeline.cli.directions import directed
 from pipeline.cli.junit import to_xml
 from pipeline.cli.page import to_html
 from pipeline.text import cell, visible
@@ -39,7 +40,7 @@ def _lines(frame: pl.DataFrame) -> bytes:
 
 
 def to_json(result: Result) -> bytes:
-    """Return one object with kind, rows and notes; tables and facts too where a kind has them."""
+    """Return one object with kind, rows and notes; tables, facts and better where a kind has them."""
     kind, notes = _JSON.encode(result.kind), _JSON.encode(result.notes)
     more = b""
     if result.tables:
@@ -47,6 +48,8 @@ def to_json(result: Result) -> bytes:
         more += b', "tables": {%b}' % b", ".join(named)
     if result.facts:
         more += b', "facts": %b' % _JSON.encode(dict(result.facts))
+    if result.better:
+        more += b', "better": %b' % _JSON.encode(dict(result.better))
     return b'{"kind": %b, "rows": %b, "notes": %b%b}\n' % (kind, _list(result.rows), notes, more)
 
 
@@ -93,6 +96,7 @@ def to_md(result: Result) -> bytes:
 
     Further tables follow under a heading each, if they have rows.
     """
+    result = directed(result)
     parts = [_table(result.rows)]
     for name, table in result.tables.items():
         if table.height:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pipeline.cli import completion
 from pipeline.cli.command import command as declare_below
 from pipeline.cli.command import group as declare
 from pipeline.cli.options import Outputs, lake_argument, output_options
@@ -63,6 +64,7 @@ trajtab judge prepare lake --rubric preset:safety --where "agent_version = 'v2'"
     "--rubric",
     required=True,
     metavar="FILE|preset:NAME",
+    shell_complete=completion.rubrics,
     help="What is judged: preset:step_appropriateness, tool_relevance, response_equivalence, "
     "groundedness, safety, or a TOML file.",
 )

@@ -8,16 +8,17 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
-import polars as pl
 
+from pipeline.cli.directions import directed
 from pipeline.cli.encode import encode
 from pipeline.cli.files import say, write_results
 from pipeline.cli.options import CUT_TO_FIT, Outputs
 from pipeline.cli.table import render
 from pipeline.errors import InputError
-from pipeline.metrics.registry import metrics
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from pipeline.tables.result import Result
 
 __all__ = ["emit", "say"]
@@ -50,6 +51,7 @@ def emit(result: Result, outputs: Outputs, *, cut: Result | None = None) -> None
 
 
 def _print_table(result: Result) -> None:
+    result = directed(result)
     _print_rows(result.rows)
     for name, table in result.tables.items():
         if table.height:
@@ -60,28 +62,12 @@ def _print_table(result: Result) -> None:
 def _print_rows(rows: pl.DataFrame) -> None:
     terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if terminal else None
-    table = render(directed(rows), width, styled=terminal and _may_style())
+    table = render(rows, width, styled=terminal and _may_style())
     if table.left_out:
         say(
             f"note: {', '.join(table.left_out)} did not fit: a wider terminal or --format csv shows all"
         )
     click.echo(table.text)
-
-
-def directed(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add, to a table of metrics, which way each is better; null where it is neither or not told."""
-    if (
-        "metric" not in rows.columns
-        or "better" in rows.columns
-        or rows["metric"].dtype != pl.String
-    ):
-        return rows
-    known = {
-        name: metric.better for name, metric in metrics().items() if metric.better != "neither"
-    }
-    return rows.with_columns(
-        pl.col("metric").replace_strict(known, default=None, return_dtype=pl.String).alias("better")
-    )
 
 
 def _print_bytes(data: bytes, form: str) -> None:

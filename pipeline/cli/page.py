@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from pipeline.cli.directions import directed
 from pipeline.text import cell, visible
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ _STYLE = (
 
 def to_html(result: Result) -> bytes:
     """Return the page: the notes, the table, and further tables that have rows."""
+    result = directed(result)
     title = escape(visible(f"trajtab {result.kind}"))
     notes = "".join(f"<p>{_escaped(note)}</p>\n" for note in result.notes)
     more = "".join(

@@ -195,7 +195,8 @@ def _joined(means: Result, spread: Result) -> Result:
     keys = means.rows.columns[: means.rows.columns.index("metric") + 1]
     beside = spread.rows.drop("n_scored")
     rows = means.rows.join(beside, on=keys, how="left", nulls_equal=True, maintain_order="left")
-    return Result("report", rows, list(dict.fromkeys([*means.notes, *spread.notes])))
+    notes = list(dict.fromkeys([*means.notes, *spread.notes]))
+    return Result("report", rows, notes, better=means.better)
 
 
 def _runs(tell: Tell) -> Callable[[LandReport], None]:

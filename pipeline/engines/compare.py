@@ -144,7 +144,7 @@ class Sum:
         with self.arms.opened(part) as (con, _):
             con.execute(queries.read("tables/fixed_point"))
             return sent(
-                con.sql(pairing.parts(self.arms.metrics(self.metrics), self.scales, self.pair))
+                con.sql(pairing.parts(con, self.arms.metrics(self.metrics), self.scales, self.pair))
             )
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pipeline.metrics.metric import Metric
     from pipeline.tables.groups import Group
 
-    Told = tuple[pl.DataFrame, list[str]]
+    Told = tuple[pl.DataFrame, list[str], list[Metric]]
 
 MOST_HERE = 50_000_000
 """So many rows of scores this machine reads one metric after the other, for exact percentiles."""
@@ -104,7 +104,7 @@ def aggregated(
     where: str | None,
     policy: str | None,
 ) -> Told:
-    """Return the rows of `aggregate` and what is to be said of them."""
+    """Return the rows of `aggregate`, what is to be said of them, and their metrics."""
     question = asked(engine, lake, policy, where)
     listed = _listed(metrics, question)
     names, groups = Names([metric.name for metric in listed], list(by)), groups_of(by)
@@ -121,7 +121,7 @@ def aggregated(
         nulls = null_notes(con, listed) + unreferenced(con, listed)
     finally:
         con.close()
-    return rows, [*question.notes, *nulls]
+    return rows, [*question.notes, *nulls], listed
 
 
 def _scales(
@@ -182,7 +182,7 @@ def distributed(
     policy: str | None,
     quantiles: Sequence[float],
 ) -> Told | None:
-    """Return the rows of `percentiles`, or None where this machine had better sort the values."""
+    """Return the same of `percentiles`, or None where this machine had better sort the values."""
     sorting = getattr(engine, "percentiles", None)
     if sorting is None:
         return None
@@ -211,4 +211,5 @@ def distributed(
         con.close()
     columns = {column_of(q): pl.col("quantiles").list.get(i) for i, q in enumerate(quantiles)}
     of = [group.name for group in groups]
-    return rows.with_columns(**columns).select(*of, "metric", "n_scored", *columns), question.notes
+    shown = rows.with_columns(**columns).select(*of, "metric", "n_scored", *columns)
+    return shown, question.notes, listed

@@ -14,6 +14,7 @@ from pipeline.current import policy_of
 from pipeline.errors import InputError
 from pipeline.landed import opened
 from pipeline.metrics.registry import chosen, get
+from pipeline.opinions import opinions
 from pipeline.report.call_rows import CALL, CREDITED, Row, Types, aligned, credited
 from pipeline.report.differences import Differences
 from pipeline.report.explain import Explanation, compares_calls, explain
@@ -97,7 +98,7 @@ def diff(
 
     Raises:
         UnknownNameError: no run has that id, or no metric that name.
-        InputError: no such run has a reference, or the metric is text.
+        InputError: no such run has a reference, or the metric is text or an opinion.
 
     >>> from pipeline.sample import example
     >>> found = diff(example(), "s0-0000001")
@@ -124,7 +125,7 @@ def diffs(
 ) -> list[Diff]:
     """Return every run of that id beside its reference, ordered by agent, version and model."""
     rules = policy_of(lake, policy)
-    explained = None if metric is None else chosen([get(metric, rules).name], rules)[0]
+    explained = None if metric is None else _explained_metric(lake, rules, run_id, metric)
     asked = _Asked(rules, explained, Differences(rules.match))
     found = [_diff(lake, timeline, asked) for timeline in timelines(lake, run_id, policy=policy)]
     if (explained is None or compares_calls(explained)) and not any(
@@ -135,6 +136,24 @@ def diffs(
             f"(`trajtab land TASKS --lake {lake.path}`) or give `expected` in its record"
         )
     return found
+
+
+def _explained_metric(lake: Lake, policy: Policy, run_id: str, name: str) -> Metric:
+    """Return the metric to explain.
+
+    Raises:
+        UnknownNameError: no metric has that name.
+        InputError: it is text, or an opinion, which no calls explain.
+    """
+    known = opinions(lake).metrics
+    metric = chosen([get(name, policy, known).name], policy, known)[0]
+    if metric.family == "opinion":
+        view = "judgments" if name.startswith("judge.") else "annotations"
+        raise InputError(
+            f"metric {name!r} is somebody's opinion of the run, not counted from its calls; "
+            f"the reasons: `trajtab sql {lake.path} \"FROM {view} WHERE run_id = '{run_id}'\"`"
+        )
+    return metric
 
 
 def as_result(found: list[Diff], policy: Policy, *, explained: bool) -> Result:

@@ -12,7 +12,7 @@ from pipeline.tables.fixed_point import create_sums
 from pipeline.tables.groups import create_grouped, groups_of, named
 from pipeline.tables.intervals import with_intervals
 from pipeline.tables.nulls import counts_errors, null_notes
-from pipeline.tables.result import Result
+from pipeline.tables.result import Result, directions
 from pipeline.tables.session import opened
 from pipeline.tables.unreferenced import unreferenced
 
@@ -80,14 +80,16 @@ def aggregate(
     if engine is not None:
         from pipeline.engines.tables import aggregated  # noqa: PLC0415 - only with an engine
 
-        rows, said = aggregated(engine, lake, by, metrics, where, policy)
-        return Result("aggregate", rows, [*said, *(mean_over_groups(rows) if by else [])])
+        rows, told, chosen = aggregated(engine, lake, by, metrics, where, policy)
+        notes = [*told, *(mean_over_groups(rows) if by else [])]
+        return Result("aggregate", rows, notes, better=directions(chosen))
     with opened(lake, policy, where) as session:
         chosen = session.metrics(metrics)
         rows = aggregate_scores(session.con, chosen, by)
         nulls = null_notes(session.con, chosen) + unreferenced(session.con, chosen)
     notes = mean_over_groups(rows) if by else []
-    return Result("aggregate", rows, [*session.notes, *nulls, *notes])
+    said = [*session.notes, *nulls, *notes]
+    return Result("aggregate", rows, said, better=directions(chosen))
 
 
 def aggregate_scores(

@@ -8,7 +8,7 @@ from pipeline.errors import InputError
 from pipeline.statistics.needs import RESAMPLES, require_statistics
 from pipeline.tables.arms import BASELINE, CANDIDATE, Asked, opened_arms
 from pipeline.tables.pairing import paired
-from pipeline.tables.result import Result
+from pipeline.tables.result import Result, directions
 from pipeline.tables.tasks import find_flips, only_in, tell_only_in
 
 if TYPE_CHECKING:
@@ -122,9 +122,8 @@ def compare(  # noqa: PLR0913 - the options of a question, all named
         *comparison.notes(table, seed, resamples),
     ]
     tables = {"flips": find_flips(rows, listed, tasks), "only_in": lone}
-    return Result(
-        "compare", table, notes, tables, comparison.facts(arms.arms, pair, seed, resamples)
-    )
+    facts = comparison.facts(arms.arms, pair, seed, resamples)
+    return Result("compare", table, notes, tables, facts, directions(listed))
 
 
 def check(pair: str, seed: int, resamples: int) -> None:

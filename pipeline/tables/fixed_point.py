@@ -2,7 +2,7 @@
 
 The columns are macros of `sql/tables/fixed_point.sql`, one call per metric; only names and
 expressions of the registry become SQL here. What stays in memory is groups and tasks, never runs:
-few sums per task, all others per kind of run, of which there are few.
+n and total per task, all other sums per kind of run, of which there are few.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def roll_up(con: DuckDBPyConnection, metrics: Sequence[Metric], groups: Sequence
     """
     for table, query in {
         "ranges": _ranges(metrics, groups),
-        "sums": _sums(groups),
-        "task_sums": _numbered(groups, "by_task"),
+        "sums": _sums(metrics, groups),
+        "task_sums": f"{_numbered(groups, 'by_task')} WHERE task_id IS NOT NULL",
         "betweens": _betweens(metrics),
     }.items():
         con.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS {query}")
@@ -107,12 +107,14 @@ def amounts(metrics: Sequence[Metric]) -> list[Metric]:
 
 
 def by_task(metrics: Sequence[Metric], groups: Sequence[Group]) -> str:
-    """Return the query of n and total per group and task, over `grouped` (and `scales`)."""
+    """Return the query of n and total per group and task, over `grouped` (and `scales`).
+
+    Runs without a task are rows too.
+    """
     gathered = _each(metrics, "task_sums", lambda m: f"gathered({_units(m)})")
     return f"""
         SELECT {_keys(groups)}suite, task_id, {gathered}
         FROM {_source(metrics, groups)}
-        WHERE task_id IS NOT NULL
         GROUP BY ALL"""  # noqa: S608 - names of the registry
 
 
@@ -170,10 +172,27 @@ def _numbered(groups: Sequence[Group], table: str) -> str:
         FROM {table} JOIN ranges ON {same(groups, table, "ranges")}"""  # noqa: S608 - quoted names
 
 
-def _sums(groups: Sequence[Group]) -> str:
+def _sums(metrics: Sequence[Metric], groups: Sequence[Group]) -> str:
+    """Return the rows of `by_kind`, and one more per group, with and without a task, of totals."""
+
+    def part(metric: Metric) -> str:
+        own = quoted(f"sums_{metric.name}")
+        told = ", ".join(f"'{name}': {own}.{name}" for name in ("n", "squares", "lo", "hi"))
+        return f"{{{told}, 'total': 0::HUGEINT}}"
+
+    def totals(metric: Metric) -> str:
+        told = "'n': 0, 'squares': 0, 'lo': NULL, 'hi': NULL"
+        return f"{{{told}, 'total': sum({quoted(f'task_sums_{metric.name}')}.total)}}"
+
     return f"""
-        SELECT kind & 1 > 0 AS alone, kind & 2 > 0 AS errored, kind & 4 > 0 AS vacuous, *
-        FROM ({_numbered(groups, "by_kind")})"""  # noqa: S608 - same
+        SELECT kind & 1 > 0 AS alone, kind & 2 > 0 AS errored, kind & 4 > 0 AS vacuous,
+            * REPLACE ({_each(metrics, "sums", part)})
+        FROM ({_numbered(groups, "by_kind")})
+        UNION ALL BY NAME
+        SELECT task_id IS NULL AS alone, false AS errored, false AS vacuous,
+            group_id, alone::INTEGER AS kind, 0 AS n_rows, {_each(metrics, "sums", totals)}
+        FROM ({_numbered(groups, "by_task")})
+        GROUP BY ALL"""  # noqa: S608 - same
 
 
 def _betweens(metrics: Sequence[Metric]) -> str:

@@ -12,7 +12,7 @@ from pipeline.statistics.needs import require_statistics
 from pipeline.tables.arms import BASELINE, CANDIDATE, Asked, opened_arms
 from pipeline.tables.gate_file import GateFile, load
 from pipeline.tables.pairing import paired
-from pipeline.tables.result import Result
+from pipeline.tables.result import Result, directions
 from pipeline.tables.tasks import find_flips, named_tasks, only_in, tell_only_in
 
 if TYPE_CHECKING:
@@ -118,7 +118,8 @@ def gate(
     tables = {"flips": find_flips(compared, listed, tasks), "only_in": lone}
     facts = _facts(found, told, str(gate), content, arms)
     notes = [f"verdict: {facts['verdict']}", f"gate: {gate}", *arms.notes]
-    return Result("gate", found, [*notes, *tell_only_in(lone, compared, tasks)], tables, facts)
+    notes += tell_only_in(lone, compared, tasks)
+    return Result("gate", found, notes, tables, facts, directions(listed))
 
 
 def self_test(
@@ -155,9 +156,11 @@ def self_test(
 
     told, _ = load(gate)
     with opened_arms(lake, [Asked(CANDIDATE, arm, policy)]) as arms:
-        rows = splitting.run(arms, told, metrics_of(told, arms), splits)
+        listed = metrics_of(told, arms)
+        rows = splitting.run(arms, told, listed, splits)
     told_of = f"each task's trials split in two at random, {splits} times, seed {told.seed}"
-    return Result("gate_self_test", rows, [*arms.notes, f"gate: {gate}; {told_of}"])
+    notes = [*arms.notes, f"gate: {gate}; {told_of}"]
+    return Result("gate_self_test", rows, notes, better=directions(listed))
 
 
 def refuse_without_baseline(told: GateFile, baseline: str | None) -> None:

@@ -82,9 +82,11 @@ def conditions(metrics: Sequence[Metric]) -> list[str]:
     """Return the conditions that tell kinds of runs apart, one bit of `kind` each.
 
     The first three are those of `sums`: without a task, errored, with nothing expected or called.
+    The last tell where a metric has no value, so that its pooled counts need not look again.
     """
     told = ["task_id IS NULL", ERRORED, "n_expected = 0 AND n_calls = 0"]
     told += [condition for m in metrics for _, condition in causes(m) if condition != ALWAYS]
+    told += [f"{quoted(m.name)} IS NULL" for m in metrics if m.micro]
     return list(dict.fromkeys(told))
 
 

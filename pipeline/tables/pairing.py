@@ -42,7 +42,7 @@ def paired(arms: Opened, metrics: Sequence[Metric], pair: Pair = "task") -> pl.D
     """
     con = arms.con
     scales = scales_of(con, metrics)
-    con.execute(f"CREATE OR REPLACE TEMP TABLE parts AS {parts(metrics, scales, pair)}")
+    con.execute(f"CREATE OR REPLACE TEMP TABLE parts AS {parts(con, metrics, scales, pair)}")
     return pairs(con, metrics, scales, pair)
 
 
@@ -51,6 +51,13 @@ def pairs(
 ) -> pl.DataFrame:
     """Return the rows of `paired` from the table `parts`, whose rows add up."""
     con.execute(queries.read("tables/arm_tasks"))
+    con.execute("""
+        CREATE OR REPLACE TEMP TABLE numbered AS
+        SELECT task, parts.*
+        FROM parts JOIN tasks
+            ON tasks.suite IS NOT DISTINCT FROM parts.suite
+            AND tasks.task_id IS NOT DISTINCT FROM parts.task_id
+            AND tasks.alone IS NOT DISTINCT FROM parts.alone""")
     query, by_trial = queries.read("tables/pairing"), pair == "trial"
     found = []
     for place, metric in enumerate(metrics):
@@ -75,8 +82,18 @@ def scales_of(con: DuckDBPyConnection, metrics: Iterable[Metric]) -> dict[str, f
     return {**known, **dict(zip(open_ended, found, strict=True))}
 
 
-def parts(metrics: Iterable[Metric], scales: dict[str, float], pair: Pair) -> str:
-    """Return the query of the table `parts`, over the view `arm_runs`."""
+def parts(
+    con: DuckDBPyConnection, metrics: Iterable[Metric], scales: dict[str, float], pair: Pair
+) -> str:
+    """Return the query of the table `parts`, over the view `arm_runs`.
+
+    A run without a task is a task by itself; where there is none, the names of runs are not read.
+    """
+    lone = bool(con.sql("SELECT 1 FROM arm_runs WHERE task_id IS NULL LIMIT 1").fetchall())
+    alone, run_id = (
+        f"CASE WHEN task_id IS NULL THEN {name} END" if lone else f"NULL::{dtype}"
+        for name, dtype in (("run_key", "UBIGINT"), ("run_id", "VARCHAR"))
+    )
     summed = "".join(
         f", {_part(metric, scales[metric.name])} AS {quoted(f'part_{metric.name}')}"
         for metric in metrics
@@ -84,8 +101,7 @@ def parts(metrics: Iterable[Metric], scales: dict[str, float], pair: Pair) -> st
     return f"""
         SELECT
             in_baseline, in_candidate, suite, task_id,
-            CASE WHEN task_id IS NULL THEN run_key END AS alone,
-            CASE WHEN task_id IS NULL THEN run_id END AS run_id,
+            {alone} AS alone, {run_id} AS run_id,
             {"trial" if pair == "trial" else "NULL::UINTEGER AS trial"},
             lost, count(*) AS n_runs{summed}
         FROM arm_runs
@@ -103,7 +119,7 @@ def _part(metric: Metric, scale: float) -> str:
 
 
 def create_sides(con: DuckDBPyConnection, metric: Metric) -> None:
-    """Create the table `sides` of one metric: both arms of a task (or trial) in one row."""
+    """Create the view `sides` of one metric: both arms of a task (or trial) in one row."""
     part = quoted(f"part_{metric.name}")
     columns = "".join(
         f""",
@@ -116,10 +132,7 @@ def create_sides(con: DuckDBPyConnection, metric: Metric) -> None:
         for arm in ARMS
     )
     con.execute(f"""
-        CREATE OR REPLACE TEMP TABLE sides AS
+        CREATE OR REPLACE TEMP VIEW sides AS
         SELECT task, trial{columns}
-        FROM parts JOIN tasks
-            ON tasks.suite IS NOT DISTINCT FROM parts.suite
-            AND tasks.task_id IS NOT DISTINCT FROM parts.task_id
-            AND tasks.alone IS NOT DISTINCT FROM parts.alone
+        FROM numbered
         GROUP BY ALL""")  # noqa: S608 - names of the registry

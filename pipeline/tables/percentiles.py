@@ -12,7 +12,7 @@ import polars as pl
 from pipeline import queries
 from pipeline.errors import InputError
 from pipeline.tables.groups import create_grouped, groups_of, named, per_group, quoted, same
-from pipeline.tables.result import Result
+from pipeline.tables.result import Result, directions
 from pipeline.tables.session import opened
 
 if TYPE_CHECKING:
@@ -81,11 +81,14 @@ def percentiles(
 
         found = distributed(engine, lake, by, metrics, where, policy, list(columns.values()))
         if found is not None:
-            rows, said = found
-            return Result("percentiles", rows, [*said, METHOD, *few_values(rows, columns)])
+            rows, said, chosen = found
+            notes = [*said, METHOD, *few_values(rows, columns)]
+            return Result("percentiles", rows, notes, better=directions(chosen))
     with opened(lake, policy, where) as session:
-        rows = percentiles_of(session.con, session.metrics(metrics), by, list(columns.values()))
-    return Result("percentiles", rows, [*session.notes, METHOD, *few_values(rows, columns)])
+        chosen = session.metrics(metrics)
+        rows = percentiles_of(session.con, chosen, by, list(columns.values()))
+    notes = [*session.notes, METHOD, *few_values(rows, columns)]
+    return Result("percentiles", rows, notes, better=directions(chosen))
 
 
 def percentiles_of(

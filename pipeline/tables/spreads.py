@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import polars as pl
 
-from pipeline.tables.arm_runs import ARMS, value_of
+from pipeline.tables.arm_runs import value_of
+from pipeline.tables.fixed_point import literal
 from pipeline.tables.groups import quoted
 from pipeline.tables.pairing import SIDES, create_sides, scales_of
 from pipeline.tables.percentiles import QUANTILES, names_of, quantiles_of, together
@@ -61,7 +62,6 @@ def spreads(
         count: creates the table `tuples` for some metrics, of all runs of the arms or of those
             of the table `shared`; None counts the view `arm_runs`.
     """
-    con.execute("CREATE OR REPLACE TEMP TABLE spread_over AS FROM (VALUES (0), (1)) AS s(group_id)")
     scales = scales_of(con, metrics) if scales is None else scales
 
     def counted_here(some: Sequence[Metric], *, shared: bool) -> None:
@@ -73,13 +73,12 @@ def spreads(
     found: dict[Key, Spread] = {}
     for part in together([metric for metric in metrics if metric.name in everywhere]):
         count(part, shared=False)
-        for metric in part:
-            found |= _spread(con, metric.name, scales[metric.name])
+        found |= _spread(con, part, scales)
     for metric in metrics:
         if metric.name not in everywhere:
             _create_shared(con, metric)
             count([metric], shared=True)
-            found |= _spread(con, metric.name, scales[metric.name])
+            found |= _spread(con, [metric], scales)
     return found
 
 
@@ -124,28 +123,37 @@ def tuples(metrics: Iterable[Metric], source: str) -> str:
         SELECT in_baseline, in_candidate, {values}, count(*) AS n FROM {source} GROUP BY ALL"""  # noqa: S608 - names of the registry
 
 
-def _spread(con: DuckDBPyConnection, name: str, scale: float) -> Iterator[tuple[Key, Spread]]:
-    """Yield the spread in each arm, from the tuples counted."""
-    of_arm = " UNION ALL ".join(
-        f"""
-        SELECT {SIDES[arm]} AS group_id, {quoted(name)}::DOUBLE AS value, sum(n) AS n
-        FROM tuples WHERE in_{arm} GROUP BY value"""  # noqa: S608 - same
-        for arm in ARMS
+def _spread(
+    con: DuckDBPyConnection, metrics: Sequence[Metric], scales: dict[str, float]
+) -> Iterator[tuple[Key, Spread]]:
+    """Yield the spread of each metric in each arm, from the tuples counted."""
+    keys = [Key(metric.name, arm) for metric in metrics for arm in SIDES]
+    over = ", ".join(f"({i}, {literal(scales[key.metric])})" for i, key in enumerate(keys))
+    con.execute(
+        f"CREATE OR REPLACE TEMP TABLE spread_over AS FROM (VALUES {over}) s(group_id, scale)"
     )
-    con.execute(f"CREATE OR REPLACE TEMP TABLE counted AS {of_arm}")
+    values = " UNION ALL ".join(
+        f"""
+        SELECT {i} AS group_id, {quoted(key.metric)}::DOUBLE AS value, sum(n) AS n
+        FROM tuples WHERE in_{key.arm} GROUP BY value"""  # noqa: S608 - names of the registry
+        for i, key in enumerate(keys)
+    )
+    con.execute(f"CREATE OR REPLACE TEMP TABLE counted AS {values}")
     percentiles = quantiles_of(con, QUANTILES)["quantiles"].to_list()
-    sums = con.sql(
-        """
+    sums = con.execute("""
         SELECT group_id, sum(n), sum(n * units), sum(n * units * units)
-        FROM (SELECT group_id, n::HUGEINT AS n, fixed(value, $scale) AS units FROM counted)
+        FROM (
+            SELECT group_id, n::HUGEINT AS n, fixed(value, scale) AS units
+            FROM counted JOIN spread_over USING (group_id)
+        )
         WHERE units IS NOT NULL
-        GROUP BY group_id""",
-        params={"scale": scale},
-    ).fetchall()
-    deviations = {side: deviation(n, total, squares, scale) for side, n, total, squares in sums}
-    for arm, side in SIDES.items():
+        GROUP BY group_id""").fetchall()
+    deviations = {
+        i: deviation(n, total, squares, scales[keys[i].metric]) for i, n, total, squares in sums
+    }
+    for i, key in enumerate(keys):
         none = [None] * len(QUANTILES)
-        yield Key(name, arm), Spread(percentiles[side] or none, deviations.get(side))
+        yield key, Spread(percentiles[i] or none, deviations.get(i))
 
 
 def deviation(n: int, total: int, squares: int, scale: float) -> float | None:

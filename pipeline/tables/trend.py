@@ -14,7 +14,7 @@ from pipeline.tables.change import METHOD, with_changes
 from pipeline.tables.fixed_point import create_sums
 from pipeline.tables.groups import LABEL, Group, create_grouped, groups_of, quoted
 from pipeline.tables.intervals import with_intervals
-from pipeline.tables.result import Result
+from pipeline.tables.result import Result, directions
 from pipeline.tables.session import opened
 
 if TYPE_CHECKING:
@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from pipeline.lake import Lake
     from pipeline.metrics.metric import Metric
 
+_UTC = "make_timestamp(epoch_us(started_at))"
+"""A tenth of the work of a timestamp with a time zone, even where that is UTC."""
 CALENDAR = {
-    "date": ("date_trunc('day', started_at)::DATE", pl.Date()),
-    "week": ("date_trunc('week', started_at)::DATE", pl.Date()),
-    "hour": ("date_trunc('hour', started_at)", UTC_MICROS),
+    "date": (f"{_UTC}::DATE", pl.Date()),
+    "week": (f"date_trunc('week', {_UTC})::DATE", pl.Date()),
+    "hour": (f"date_trunc('hour', {_UTC})", UTC_MICROS),
 }
 """Buckets of started_at, UTC: how DuckDB says it, and the dtype. A week is named by its Monday."""
 
@@ -88,7 +90,7 @@ def trend(
         buckets, rows = _aggregated(session.con, asked, bucket)
         changes = with_changes(_compared(session.con, rows))
     notes = [*session.notes, METHOD, *_timeless(buckets)]
-    return Result("trend", changes.select(COLUMNS), notes)
+    return Result("trend", changes.select(COLUMNS), notes, better=directions(asked))
 
 
 def bucket_of(by: str) -> Group:
@@ -98,7 +100,7 @@ def bucket_of(by: str) -> Group:
         UnknownNameError: it is none of these.
 
     >>> bucket_of("week").sql
-    "date_trunc('week', started_at)::DATE"
+    "date_trunc('week', make_timestamp(epoch_us(started_at)))::DATE"
     """
     if by in CALENDAR:
         return Group(by, "by 0", CALENDAR[by][0])
@@ -124,10 +126,13 @@ def _aggregated(
 
 def _in_order(con: DuckDBPyConnection, bucket: Group) -> pl.DataFrame:
     alias = quoted(bucket.alias)
+    # A unit of the calendar is its own place in time.
+    known = bucket.name in CALENDAR
+    first, source = (alias, "ranges") if known else ("min(started_at)", "grouped")
     buckets: pl.DataFrame = con.sql(f"""
-        SELECT ranges.group_id, ranges.{alias} AS bucket, min(started_at) AS first
-        FROM ranges JOIN grouped ON grouped.{alias} IS NOT DISTINCT FROM ranges.{alias}
-        GROUP BY ranges.group_id, ranges.{alias}
+        SELECT ranges.group_id, ranges.{alias} AS bucket, first
+        FROM ranges JOIN (SELECT {alias}, {first} AS first FROM {source} GROUP BY {alias}) AS times
+            ON times.{alias} IS NOT DISTINCT FROM ranges.{alias}
         ORDER BY bucket IS NULL, first NULLS LAST, bucket""").pl()  # noqa: S608 - quoted name
     return buckets.with_columns(pl.col("bucket").cast(_dtype(bucket.name)))
 

@@ -8,11 +8,12 @@
 --             fixed(x, scale)             x in units (a cast to BIGINT rounds to nearest)
 --             gathered(x)                 aggregate: n and total of x
 --             merged(part)                aggregate: n and total over parts
---             summed(x, units)            aggregate: n, total and squares in units, lo and hi of x
+--             summed(x, units)            aggregate: n, squares in units, lo and hi of x
 --             summed_flags(x)             the same of values 0 and 1
 --             summed_fractions(x, units)  the same of values from 0 to 1: a square is rounded to
 --                                         2^-62, which costs a third of multiplying in HUGEINT
---             pooled(x, num, den)         aggregate: num and den where x is not null
+--             pooled(x, num, den)         aggregate: num and den of a kind of run in which x is
+--                                         null always or never
 --             scatter(n, total, squares)  Σ(x − mean)², in exact integers up to the last step
 --             sum_of_squares(d)           aggregate: Σ d² of HUGEINT d, |d| < 2^104
 --             deviation(part, whole)      how far a part's total lies off its share, times N
@@ -29,7 +30,6 @@ CREATE OR REPLACE TEMP MACRO merged(part) AS {'n': sum(part.n), 'total': sum(par
 
 CREATE OR REPLACE TEMP MACRO summed(x, units) AS {
     'n': count(x),
-    'total': sum(units),
     'squares': sum(units::HUGEINT * units),
     'lo': min(x)::DOUBLE,
     'hi': max(x)::DOUBLE
@@ -37,7 +37,6 @@ CREATE OR REPLACE TEMP MACRO summed(x, units) AS {
 
 CREATE OR REPLACE TEMP MACRO summed_flags(x) AS {
     'n': count(x),
-    'total': sum(x::BIGINT),
     'squares': sum(x::BIGINT),
     'lo': (sum(x::BIGINT) = count(x))::BIGINT::DOUBLE,
     'hi': (sum(x::BIGINT) > 0)::BIGINT::DOUBLE
@@ -45,17 +44,14 @@ CREATE OR REPLACE TEMP MACRO summed_flags(x) AS {
 
 CREATE OR REPLACE TEMP MACRO summed_fractions(x, units) AS {
     'n': count(x),
-    'total': sum(units),
     'squares': sum((x * x * 2.0 ** 62)::BIGINT) * 68719476736::HUGEINT,
     'lo': min(x),
     'hi': max(x)
 };
 
--- Adding 0 · x leaves out what x is null of, faster than a CASE; whole numbers below 2^53 add
--- exactly as doubles.
 CREATE OR REPLACE TEMP MACRO pooled(x, num, den) AS {
-    'num': sum((num) + 0.0::DOUBLE * x),
-    'den': sum((den) + 0.0::DOUBLE * x)
+    'num': CASE WHEN count(x) > 0 THEN sum(num)::DOUBLE END,
+    'den': CASE WHEN count(x) > 0 THEN sum(den)::DOUBLE END
 };
 
 -- With total = n·q + r: Σx² − n·q² − 2·q·r is whole, and r² / n is all that is left to take off.

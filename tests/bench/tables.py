@@ -28,6 +28,9 @@ TABLES: dict[str, tuple[str, ...]] = {
     "passk": (),
     "compare --metric f1": (*ARMS, "--metric", "f1"),
     "compare": ARMS,
+    "trend --by date": ("--by", "date"),
+    "trend --by agent_version": ("--by", "agent_version"),
+    "gate": (*ARMS, "--gate", "preset:five-percent", "--inconclusive", "pass"),
     "sql": (QUERY,),
 }
 

@@ -24,7 +24,7 @@ def test_json_has_rows_tables_facts_and_notes(run, flipped):
     told = json.loads(
         run("compare", flipped, *VERSIONS, "--metric", "exact_match", "--format", "json").stdout
     )
-    assert list(told) == ["kind", "rows", "notes", "tables", "facts"]
+    assert list(told) == ["kind", "rows", "notes", "tables", "facts", "better"]
     assert list(told["rows"][0]) == list(SCHEMA)
     assert told["rows"][0]["verdict"] == "worse"
     assert len(told["tables"]["flips"]) == 26

@@ -64,6 +64,8 @@ def completed(run):
         ("trajtab score lake --policy preset:ad", ["plain,preset:adk"]),
         ("trajtab score lake --policy strict", ["file,strict"]),
         ("trajtab gate lake --gate preset:", ["plain,preset:five-percent"]),
+        ("trajtab judge prepare lake --rubric preset:saf", ["plain,preset:safety"]),
+        ("trajtab judge prepare lake --rubric own", ["file,own"]),
         ("trajtab aggregate la", ["dir,la"]),
         ("trajtab aggregate lake --format parq", ["plain,parquet"]),
     ],
@@ -74,6 +76,17 @@ def test_names_are_completed(completed, line, told):
         assert completed(line, "zsh")[:2] == [kind, value]
     else:
         assert completed(line) == told
+
+
+@pytest.mark.usefixtures("lake")
+def test_a_lakes_own_metrics_are_completed(completed):
+    """What people said of its runs, and what its policy defines."""
+    assert completed("trajtab aggregate lake --metric f1,human.overall") == [
+        "plain,f1,human.overall_quality"
+    ]
+    Path("own.toml").write_text('[[metric]]\nname = "zeal"\nsql = "n_calls"\ndirection = "lower"\n')
+    line = "trajtab aggregate lake --policy own.toml --metric zea"
+    assert completed(line) == ["plain,zeal"]
 
 
 def test_fish_is_told_as_well(completed):

@@ -231,19 +231,18 @@ class TestTable:
         ]
 
     def test_metrics_say_which_way_is_better_to_people_only(self, monkeypatch, run):
-        found = Result(
-            "demo", pl.DataFrame({"metric": ["f1", "n_steps", "own"], "mean": [1, 2, 3]}), []
-        )
+        rows = pl.DataFrame({"metric": ["f1", "own", "n_calls"], "mean": [1, 2, 3]})
+        found = Result("demo", rows, [], better={"f1": "higher", "own": "lower"})
         monkeypatch.setattr(metrics_command, "listed", lambda _more: found)
         lines = run("metrics").stdout.splitlines()
         assert [line.split()[-1] for line in lines if line[:1].isalpha()] == [
             "better", "higher", "lower", NULL,
         ]  # fmt: skip
         assert run("metrics", "--format", "csv").stdout.splitlines()[0] == "metric,mean"
-        assert list(json.loads(run("metrics", "--format", "json").stdout)["rows"][0]) == [
-            "metric",
-            "mean",
-        ]
+        told = json.loads(run("metrics", "--format", "json").stdout)
+        assert list(told["rows"][0]) == ["metric", "mean"]
+        assert told["better"] == {"f1": "higher", "own": "lower"}
+        assert run("metrics", "--format", "md").stdout.splitlines()[3] == "| own | 2 | lower |"
 
     def test_no_rows_and_no_columns_are_no_error(self):
         assert render(ROWS.clear()).text.startswith("id  mean")

@@ -123,3 +123,17 @@ class TestScores:
     def test_where_is_counted_too(self, run, lake):
         result = run("scores", lake, "--where", "agent_version = 'v1'")
         assert "note: the first 20 of 24 runs\n" in result.stderr
+
+
+@pytest.mark.parametrize("form", ["table", "md"])
+def test_a_metric_of_the_policys_own_says_which_way_is_better(run, lake, form):
+    Path("own.toml").write_text(
+        '[[metric]]\nname = "zeal"\nsql = "n_calls * 2"\ndirection = "lower"\n'
+    )
+    assert run("score", lake, "--policy", "own.toml").exit_code == 0
+    asked = ["aggregate", lake, "--policy", "own.toml", "--metric", "zeal,human.overall_quality"]
+    lines = run(*asked, "--format", form).stdout.splitlines()
+    told = [line.strip("| ").split()[-1] for line in lines if "zeal" in line or "human." in line]
+    assert told == ["lower", "higher"]
+    whole = json.loads(run(*asked, "--format", "json").stdout)
+    assert whole["better"] == {"zeal": "lower", "human.overall_quality": "higher"}

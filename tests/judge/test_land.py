@@ -27,7 +27,7 @@ from making import call, run, scores_of
 import pipeline
 from pipeline import judge
 from pipeline.checks import check
-from pipeline.errors import InputError, SourceNotFoundError
+from pipeline.errors import InputError, SourceNotFoundError, UnknownNameError
 from pipeline.judge import Form
 from pipeline.opinions import opinions
 from pipeline.opinions.judged import judgments
@@ -81,6 +81,19 @@ class TestRoundTrip:
         assert NAME in pipeline.aggregate(judged, metrics=["all"]).rows["metric"].to_list()
         spread = pipeline.percentiles(judged, metrics=[NAME], where="agent_version = 'v2'").rows
         assert spread["p50"].item() == 0.5
+
+    def test_which_way_is_better_goes_with_every_table(self, judged):
+        told = {NAME: "higher"}
+        assert pipeline.aggregate(judged, metrics=[NAME, "n_turns"]).better == told
+        assert pipeline.percentiles(judged, metrics=[NAME]).better == told
+        assert pipeline.compare(judged, **ARMS, metrics=[NAME]).better == told
+        assert pipeline.trend(judged, by="agent_version", metrics=[NAME]).better == told
+
+    def test_no_calls_explain_an_opinion(self, judged):
+        with pytest.raises(InputError, match="FROM judgments WHERE run_id = 'v2-t2'"):
+            pipeline.diff(judged, "v2-t2", metric=NAME)
+        with pytest.raises(UnknownNameError, match=r"did you mean 'judge\.tool_relevance'"):
+            pipeline.diff(judged, "v2-t2", metric="judge.tool_relevence")
 
     def test_compare_and_trend(self, judged):
         row = pipeline.compare(judged, **ARMS, metrics=[NAME]).rows.row(0, named=True)
