@@ -39,9 +39,9 @@ class Numbers(click.ParamType):
 
 @click.command()
 @click.option("--rows", "wanted", default=ROWS, show_default=True, help="Which rows to measure.")
-@click.option("--runs", default=20_000, show_default=True, help="Runs of rows (a) to (c).")
+@click.option("--runs", default=62_000, show_default=True, help="Runs of rows (a) to (c).")
 @click.option("--peer-runs", default=400, show_default=True, help="Runs that each peer scores.")
-@click.option("--growth-runs", default=8_000, show_default=True, help="Runs at 1x of row (e).")
+@click.option("--growth-runs", default=62_000, show_default=True, help="Runs at 1x of row (e).")
 @click.option(
     "--score-rows", type=Numbers(), default="1e6", show_default=True, metavar="N,...",
     help="Score rows of row (f); 1e6,1e7 is the whole of it.",
