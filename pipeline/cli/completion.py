@@ -90,10 +90,12 @@ def _metrics(ctx: click.Context) -> list[str]:
     from pipeline.metrics.registry import metrics_for  # noqa: PLC0415 - same
     from pipeline.opinions import opinions  # noqa: PLC0415 - same
 
+    # While an option still wants its value, click leaves the arguments before it unread.
+    typed = str(ctx.params.get("lake") or next(iter(ctx.args), ""))
     try:
-        lake = Lake.open(ctx.params["lake"])
+        lake = Lake.open("" if "://" in typed else typed)  # Tab waits for no network
         return list(metrics_for(policy_of(lake, ctx.params.get("policy")), opinions(lake).metrics))
-    except (KeyError, TypeError, TrajtabError):
+    except TrajtabError:
         return list(metrics_for(None))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 
 from pipeline.current import tasks_of
@@ -14,6 +15,7 @@ from pipeline.landing.land import land
 from pipeline.policy import DEFAULT, parse
 from pipeline.sample import sample
 from pipeline.schema import References, Runs, Steps
+from pipeline.scoring import score
 from pipeline.scoring.batch import RUN_COLUMNS, score_batch, step_columns
 from pipeline.scoring.references import KEYS
 
@@ -129,3 +131,17 @@ def test_more_runs_take_no_more_plans(tmp_path: Path, monkeypatch: pytest.Monkey
         made.append(len(plans))
     few, many = made
     assert 0 < many <= 1.5 * few
+
+
+def test_fractions_are_in_dictionaries(lake: Lake) -> None:
+    """Tables read them again and again: half the work, where values are few."""
+    made = scored(lake).scores
+    score(lake)
+    (file,) = lake.path.rglob("scores.parquet")
+    metadata = pq.ParquetFile(file).metadata.row_group(0)
+    columns = [metadata.column(place) for place in range(metadata.num_columns)]
+    encodings = {column.path_in_schema: column.encodings for column in columns}
+    fractions = [name for name, dtype in made.schema.items() if dtype == pl.Float64]
+    assert [name for name in fractions if "RLE_DICTIONARY" not in encodings[name]] == []
+    assert pl.read_parquet(file).equals(made, null_equal=True)
+    assert pl.read_parquet_schema(file) == made.schema

@@ -76,6 +76,19 @@ def test_a_deviation_is_that_of_the_values(scores_of_runs):
         assert std == pytest.approx(spread, rel=1e-12), metric
 
 
+def test_counts_are_pooled_where_the_metric_has_a_value(scores_of_runs):
+    """The values are drawn without regard to why one is null: only they tell what to pool."""
+    runs = drawn(400, seed=3)
+    rows = aggregate_scores(scores_of_runs(runs), chosen(["f1", "precision", "error_rate"]))
+    some = {name: [run for run in runs if run[name] is not None] for name in ("f1", "precision")}
+    pooled = [
+        Fraction(2 * sum(run["tp"] for run in some["f1"]), sum(run["n_expected"] + run["n_calls"] for run in some["f1"])),
+        Fraction(*(sum(run[name] for run in some["precision"]) for name in ("tp", "n_calls"))),
+        Fraction(*(sum(run[name] for run in runs) for name in ("n_errors", "n_calls"))),
+    ]  # fmt: skip
+    assert rows["micro"].to_list() == [float(share) for share in pooled]
+
+
 @pytest.mark.parametrize("value", [0.1, 1 / 3, 0.0, 1.0, 0.9999999999])
 def test_equal_fractions_have_no_spread(scores_of_runs, value):
     """Whether they are of tasks or of runs without one: exactly 0, and so no interval."""
@@ -122,6 +135,22 @@ class TestArms:
         lake = lake_of(tmp_path / "lake", arms("f1", self.VALUES))
         row = compare(lake, baseline="true", candidate=CANDIDATE, metrics=["f1"]).rows
         assert row.select("n_tasks", "n_baseline", "n_candidate").row(0) == (7, 28, 14)
+
+    def test_a_metric_among_others_is_as_it_is_alone(self, tmp_path):
+        """Though they share the draws of their bootstrap, and some have values of fewer tasks."""
+        values = [(i, [i / 7, 1 / 3], [i / 13, 0.1]) for i in range(7)]
+        runs = arms("f1", values).with_columns(
+            n_steps=pl.int_range(pl.len()),
+            recall=pl.when(pl.col("task_id") != "6").then("f1"),
+            total_tokens=1000 * pl.int_range(pl.len()),
+        )
+        lake = lake_of(tmp_path / "lake", runs)
+        listed = ["f1", "n_steps", "recall", "total_tokens"]
+        together = compare(lake, **ARMS, metrics=listed).rows.drop("p_adjusted", "verdict")
+        assert together["ci_low"].null_count() == 0
+        assert together["n_tasks"].to_list() == [7, 7, 6, 7]
+        alone = [compare(lake, **ARMS, metrics=[name]).rows for name in listed]
+        assert_frame_equal(pl.concat(alone).select(together.columns), together, check_exact=True)
 
     def test_metrics_are_no_columns_of_a_filter(self, tmp_path):
         """`status` is the run's, and `success` the source's own word, not the score's."""
