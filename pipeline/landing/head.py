@@ -26,7 +26,8 @@ class Head(NamedTuple):
     """What the first bytes of a file show: enough to tell its format by content."""
 
     framing: str
-    """lines, array, object, documents (several of these two), parquet, other (no JSON) or empty."""
+    """lines, array, object, documents (several of these two), parquet, folder (a file
+    per event), other (no JSON) or empty."""
     first: Any
     """The first record, decoded as far as the head goes (the first element of an array).
 

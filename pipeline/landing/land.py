@@ -15,6 +15,7 @@ from pipeline.lake import Lake
 from pipeline.landing.beside import land_beside
 from pipeline.landing.chunks import cut
 from pipeline.landing.commit import Outcome, commit, landed_before
+from pipeline.landing.folders import foldered
 from pipeline.landing.known import Known
 from pipeline.landing.masking import droppable
 from pipeline.landing.options import Options
@@ -110,7 +111,8 @@ def land(  # noqa: PLR0913 - the command's options, one each
         refused = over.land(named, Lake.create(lake), format, report, tell)
     else:
         with Copies() as copies:
-            refused = recognise_all(unpacked(expand(named), copies), named, format, report)
+            found = foldered(unpacked(expand(named), copies), format)
+            refused = recognise_all(found, named, format, report)
             target = None if dry_run else Lake.create(lake)
             logs, said = rooms_of(report.recognised)
             chunks = cut(parted(logs), options.text())

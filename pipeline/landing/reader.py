@@ -76,6 +76,8 @@ class Source:
     """Why the file ends early, where it was unpacked from a damaged one."""
     within: Extent | None = None
     """Which of the file's documents it is, where it is one of several."""
+    files: tuple[Source, ...] = ()
+    """What it is made of, where it is a folder that holds one run."""
 
     def open(self) -> BinaryIO:
         """Open the file for reading bytes."""
@@ -96,7 +98,7 @@ class Source:
 
     def first(self) -> Source | None:
         """Return the first of several documents as a source; None where there are not several."""
-        if self.head.framing in {"parquet", "empty"} or self.within is not None:
+        if self.head.framing in {"parquet", "empty", "folder"} or self.within is not None:
             return None
         with self.open() as file:
             extents = list(islice(extents_of(file), 2))
@@ -104,7 +106,11 @@ class Source:
 
     @cached_property
     def head(self) -> Head:
-        """Look at the first bytes."""
+        """Look at the first bytes; a folder is looked at in the first file that is an object."""
+        if self.files:
+            heads = (file.head for file in self.files)
+            first = next((head.first for head in heads if isinstance(head.first, dict)), None)
+            return Head("folder", first, None, b"", self.path.name)
         with self.open() as file:
             text = file.read(HEAD_BYTES)
         if text.startswith(PARQUET):

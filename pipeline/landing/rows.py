@@ -87,7 +87,7 @@ class Rows:
                 _Waiting(self._withheld(item), run_id, piece, shown, form.silence_is_success)
             )
         for damage in damages:
-            self._refuse(shown, *damage)
+            self._refuse(damage.shown(shown), *damage[:5])
         names = _unmapped(item for item in found if not isinstance(item, Damage))
         self.unmapped.update((form.name, name) for name in names)
         self._waiting += runs

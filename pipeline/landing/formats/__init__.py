@@ -86,6 +86,7 @@ _NAMES = (
     "gemini_cli",
     "swe_agent",
     "mini_swe_agent",
+    "openhands_conversation",
     "openhands_events",
     "openhands_output",
     "bfcl_result",

@@ -11,6 +11,7 @@ from pipeline.landing.chat import final_output
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.model import Run
+from pipeline.landing.openhands import is_event
 from pipeline.landing.openhands_steps import collect
 from pipeline.landing.session import first_and_last
 
@@ -39,17 +40,6 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
         status="error" if events.failure else "incomplete" if events.transcript.ends_open else "ok",
         completed=True if events.finished else None,
         final_output=events.farewell or final_output(steps),
-    )
-
-
-def is_event(value: Any) -> bool:
-    """Tell whether a value is an action with its arguments or an observation with its content."""
-    if openhands_sdk.is_event(value):
-        return True
-    if not isinstance(value, dict):
-        return False
-    return (isinstance(value.get("action"), str) and "args" in value) or (
-        isinstance(value.get("observation"), str) and {"content", "extras"} & value.keys() != set()
     )
 
 

@@ -10,9 +10,8 @@ from pipeline.landing import openhands_sdk
 from pipeline.landing.chat import final_output
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
-from pipeline.landing.formats.openhands_events import is_event
 from pipeline.landing.model import Run
-from pipeline.landing.openhands import Metrics  # noqa: TC001 - msgspec reads types at run time
+from pipeline.landing.openhands import Metrics, is_event
 from pipeline.landing.openhands_steps import collect
 from pipeline.landing.session import first_and_last
 from pipeline.landing.transcript import known
