@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Left = msgspec.Raw | UnsetType
+Json = bytes | str | msgspec.Raw
 Unmapped = dict[str, dict[str, Any]]
 """By dotted name the distinct values found, each under its JSON text."""
 
@@ -71,10 +72,10 @@ def leaves_out(*names: str) -> Callable[[type[T]], type[T]]:
 
 
 @overload
-def decoder(shape: type[T]) -> Callable[[bytes | msgspec.Raw], T]: ...
+def decoder(shape: type[T]) -> Callable[[Json], T]: ...
 @overload
-def decoder(shape: Any) -> Callable[[bytes | msgspec.Raw], Any]: ...
-def decoder(shape: Any) -> Callable[[bytes | msgspec.Raw], Any]:
+def decoder(shape: Any) -> Callable[[Json], Any]: ...
+def decoder(shape: Any) -> Callable[[Json], Any]:
     """Return a decoder of `shape`, made of structs that are `Known` or `Noting`.
 
     Structs that allow unknown fields may be among them: what those do not name is passed over.
@@ -86,12 +87,10 @@ def decoder(shape: Any) -> Callable[[bytes | msgspec.Raw], Any]:
     return _decoder(shape, refuse)
 
 
-def _decoder(
-    shape: Any, refuse: Callable[[Unmapped], None]
-) -> Callable[[bytes | msgspec.Raw], Any]:
+def _decoder(shape: Any, refuse: Callable[[Unmapped], None]) -> Callable[[Json], Any]:
     strict = msgspec.json.Decoder(shape).decode
 
-    def decoded(data: bytes | msgspec.Raw) -> Any:
+    def decoded(data: Json) -> Any:
         try:
             return strict(data)
         except msgspec.ValidationError as error:
@@ -105,7 +104,7 @@ def _decoder(
     return decoded
 
 
-def glance(shape: type[T]) -> Callable[[bytes | msgspec.Raw], T]:
+def glance(shape: type[T]) -> Callable[[Json], T]:
     """Return a decoder for a look ahead: what is unknown is noted when the record itself lands."""
     return _decoder(shape, lambda _: None)
 
