@@ -122,6 +122,23 @@ def add(into: Unmapped, found: Mapping[str, Mapping[str, Any]] | None, at: str =
         into.setdefault(f"{at}.{name}" if at else name, {}).update(values)
 
 
+def gathered(value: Any, at: str = "") -> Unmapped:
+    """Return what all structs in a decoded value noted: for what becomes no step of its own."""
+    found: Unmapped = {}
+    if isinstance(value, msgspec.Struct):
+        names = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
+        for name, logged in names:
+            member = getattr(value, name)
+            if logged == MARK:
+                add(found, member, at)
+            elif isinstance(member, msgspec.Struct | list):
+                add(found, gathered(member, f"{at}.{logged}" if at else logged))
+    elif isinstance(value, list):
+        for item in value:
+            add(found, gathered(item, at))
+    return found
+
+
 def note(holder: Any, found: Unmapped | None, at: str = "") -> None:
     """Add what was found to the `unmapped` of a run, a step or a task."""
     if found:

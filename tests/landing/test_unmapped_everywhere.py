@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NOT_YET: set[str] = {
-    "adk_eval_legacy", "adk_evalset", "adk_evalset_result", "adk_session", "agents_sdk", "messages", "bfcl_answers", "bfcl_result", "inspect_log", "jaeger", "langfuse", "langsmith", "otlp",
+    "agents_sdk", "messages", "bfcl_answers", "bfcl_result", "inspect_log", "jaeger", "langfuse", "langsmith", "otlp",
     "span_attributes", "toolbench_answer", "toolbench_tooleval",
 }  # fmt: skip
 """Formats that still lose such fields."""
