@@ -164,7 +164,7 @@ def rest(value: Mapping[str, Any], names: Collection[str]) -> Unmapped:
     """
     found: Unmapped = {}
     for name, member in value.items():
-        if name not in names:
+        if name not in names and member is not None:
             found |= noted(name, member)
     return found
 
