@@ -65,10 +65,7 @@ def decoder(struct: type[T]) -> Callable[[bytes], T]:
     return decoded
 
 
-@leaves_out(
-    "partial_args",
-    "will_continue",
-)
+@leaves_out("partial_args", "will_continue")
 class FunctionCall(Noting):
     """A call; the Go port says `arguments`."""
 
@@ -82,12 +79,7 @@ class FunctionCall(Noting):
         return self.arguments if isinstance(self.args, UnsetType) else self.args
 
 
-@leaves_out(
-    "parts",
-    "role",
-    "scheduling",
-    "will_continue",
-)
+@leaves_out("parts", "role", "scheduling", "will_continue")
 class FunctionResponse(Noting):
     """What a call returned; the Go port says `tool_id`, `tool_name` and `content`."""
 
@@ -100,17 +92,9 @@ class FunctionResponse(Noting):
 
 
 @leaves_out(
-    "code_execution_result",
-    "executable_code",
-    "file_data",
-    "inline_data",
-    "media_resolution",
-    "part_metadata",
-    "thought_signature",
-    "tool_call",
-    "tool_response",
-    "video_metadata",
-)
+    "code_execution_result", "executable_code", "file_data", "inline_data", "media_resolution",
+    "part_metadata", "thought_signature", "tool_call", "tool_response", "video_metadata",
+)  # fmt: skip
 class Part(Known):
     """One part of a content."""
 
@@ -120,9 +104,7 @@ class Part(Known):
     function_response: FunctionResponse | None = None
 
 
-@leaves_out(
-    "reasoning_content",
-)
+@leaves_out("reasoning_content")
 class Content(Known):
     """A message: parts, or plain `content` in the Go port."""
 
@@ -132,15 +114,10 @@ class Content(Known):
 
 
 @leaves_out(
-    "cache_tokens_details",
-    "cached_content_token_count",
-    "candidates_tokens_details",
-    "prompt_tokens_details",
-    "tool_use_prompt_token_count",
-    "tool_use_prompt_tokens_details",
-    "total_token_count",
-    "traffic_type",
-)
+    "cache_tokens_details", "cached_content_token_count", "candidates_tokens_details",
+    "prompt_tokens_details", "tool_use_prompt_token_count", "tool_use_prompt_tokens_details",
+    "total_token_count", "traffic_type",
+)  # fmt: skip
 class Usage(Known):
     """The tokens of one response; thoughts are counted beside the candidates."""
 
@@ -156,24 +133,11 @@ class Usage(Known):
 
 
 @leaves_out(
-    "actions",
-    "avg_logprobs",
-    "branch",
-    "cache_metadata",
-    "citation_metadata",
-    "custom_metadata",
-    "finish_reason",
-    "grounding_metadata",
-    "input_transcription",
-    "interaction_id",
-    "interrupted",
-    "live_session_resumption_update",
-    "logprobs_result",
-    "long_running_tool_ids",
-    "options",
-    "output_transcription",
-    "turn_complete",
-)
+    "actions", "avg_logprobs", "branch", "cache_metadata", "citation_metadata", "custom_metadata",
+    "finish_reason", "grounding_metadata", "input_transcription", "interaction_id", "interrupted",
+    "live_session_resumption_update", "logprobs_result", "long_running_tool_ids", "options",
+    "output_transcription", "turn_complete",
+)  # fmt: skip
 class Event(Noting):
     """Something a user, an agent or a tool said."""
 
@@ -198,10 +162,7 @@ class Event(Noting):
         return ": ".join(told) or None
 
 
-@leaves_out(
-    "index",
-    "type",
-)
+@leaves_out("index", "type")
 class OpenAICall(Noting):
     """A call as older versions of the Go port write it."""
 
@@ -223,10 +184,7 @@ class PortedTool(Noting):
     result: Any = UNSET
 
 
-@leaves_out(
-    "intermediate_responses",
-    "role",
-)
+@leaves_out("intermediate_responses", "role")
 class IntermediateData(Known):
     """What happened between the user's words and the answer, in one of its five spellings."""
 
@@ -237,11 +195,7 @@ class IntermediateData(Known):
     parts: list[Part] | None = None
 
 
-@leaves_out(
-    "completion_tokens_details",
-    "prompt_tokens_details",
-    "total_tokens",
-)
+@leaves_out("completion_tokens_details", "prompt_tokens_details", "total_tokens")
 class TraceUsage(Known):
     """The tokens of an invocation, as the Go port counts them."""
 
@@ -250,14 +204,8 @@ class TraceUsage(Known):
 
 
 @leaves_out(
-    "input",
-    "output",
-    "root_agent_name",
-    "root_invocation_id",
-    "session_id",
-    "status",
-    "steps",
-)
+    "input", "output", "root_agent_name", "root_invocation_id", "session_id", "status", "steps",
+)  # fmt: skip
 class ExecutionTrace(Known):
     """When an invocation ran and what it used, as the Go port writes it."""
 
@@ -266,11 +214,7 @@ class ExecutionTrace(Known):
     usage: TraceUsage | None = None
 
 
-@leaves_out(
-    "app_details",
-    "invocation_id",
-    "rubrics",
-)
+@leaves_out("app_details", "invocation_id", "rubrics")
 class Invocation(Noting):
     """One user turn: what was said, called and answered."""
 

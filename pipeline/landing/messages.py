@@ -85,6 +85,10 @@ class Message(Noting):
         add(found, self.unmapped)
         return found
 
+    def labels(self) -> dict[str, Any] | None:
+        """Return what the message says that no column holds."""
+        return {"refusal": self.refusal} if self.refusal else None
+
     def calls(self) -> list[ToolCall]:
         """Return the calls made, in either spelling."""
         if self.tool_calls or self.function_call is None:

@@ -26,9 +26,7 @@ class Use(Known):
     tool_input: Raw = UNSET
 
 
-@leaves_out(
-    "expected_intermediate_agent_responses",
-)
+@leaves_out("expected_intermediate_agent_responses")
 class Turn(Noting):
     """One query and what should come of it."""
 

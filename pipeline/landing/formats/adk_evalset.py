@@ -23,10 +23,7 @@ class Scenario(Known):
     conversation_plan: str | None = None
 
 
-@leaves_out(
-    "creation_timestamp",
-    "rubrics",
-)
+@leaves_out("creation_timestamp", "rubrics")
 class Case(Noting):
     """One eval case; the agentevals examples name it `case_id`."""
 
@@ -38,11 +35,7 @@ class Case(Noting):
     final_session_state: dict[str, Any] | None = None
 
 
-@leaves_out(
-    "creation_timestamp",
-    "description",
-    "name",
-)
+@leaves_out("creation_timestamp", "description", "name")
 class EvalSet(Noting):
     """The file."""
 

@@ -36,12 +36,7 @@ if TYPE_CHECKING:
 EvalStatus = int | str | None
 
 
-@leaves_out(
-    "criterion",
-    "details",
-    "rubric_scores",
-    "threshold",
-)
+@leaves_out("criterion", "details", "rubric_scores", "threshold")
 class MetricResult(Known):
     """One score ADK gave."""
 
@@ -64,12 +59,7 @@ class Turn(Noting):
     eval_metric_results: list[MetricResult] | None = None
 
 
-@leaves_out(
-    "events",
-    "id",
-    "last_update_time",
-    "user_id",
-)
+@leaves_out("events", "id", "last_update_time", "user_id")
 class SessionDetails(Known):
     """The session the agent ran in."""
 
@@ -77,10 +67,7 @@ class SessionDetails(Known):
     state: Any = None
 
 
-@leaves_out(
-    "eval_metric_results",
-    "eval_set_file",
-)
+@leaves_out("eval_metric_results", "eval_set_file")
 class CaseResult(Noting):
     """One run of one eval case. `run_id` is the Go port's number of the run, from 1."""
 
@@ -109,10 +96,7 @@ class CaseResult(Noting):
         return [turn.expected_invocation for turn in self.turns()]
 
 
-@leaves_out(
-    "eval_set_result_name",
-    "summary",
-)
+@leaves_out("eval_set_result_name", "summary")
 class SetResult(Noting):
     """The file."""
 

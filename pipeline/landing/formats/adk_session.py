@@ -20,14 +20,9 @@ if TYPE_CHECKING:
 
 
 @leaves_out(
-    "automatic_function_calling_history",
-    "candidates",
-    "create_time",
-    "parsed",
-    "prompt_feedback",
-    "response_id",
-    "sdk_http_response",
-)
+    "automatic_function_calling_history", "candidates", "create_time", "parsed", "prompt_feedback",
+    "response_id", "sdk_http_response",
+)  # fmt: skip
 class ModelResponse(Known):
     """What older sessions log of a model response beside its event."""
 
@@ -35,10 +30,7 @@ class ModelResponse(Known):
     usage_metadata: Usage | None = None
 
 
-@leaves_out(
-    "invocation_id",
-    "model_request",
-)
+@leaves_out("invocation_id", "model_request")
 class EventLog(Known):
     """The log of one event in older sessions."""
 
@@ -46,11 +38,7 @@ class EventLog(Known):
     model_response: ModelResponse | None = None
 
 
-@leaves_out(
-    "artifacts",
-    "pending_events",
-    "save_session",
-)
+@leaves_out("artifacts", "pending_events", "save_session")
 class Session(Noting):
     """One session; older ones call the state `context` and keep past events apart."""
 
