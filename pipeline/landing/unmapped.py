@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Left = msgspec.Raw | UnsetType
+Json = bytes | str | msgspec.Raw
 Unmapped = dict[str, dict[str, Any]]
 """By dotted name the distinct values found, each under its JSON text."""
 
@@ -71,10 +72,10 @@ def leaves_out(*names: str) -> Callable[[type[T]], type[T]]:
 
 
 @overload
-def decoder(shape: type[T]) -> Callable[[bytes | msgspec.Raw], T]: ...
+def decoder(shape: type[T]) -> Callable[[Json], T]: ...
 @overload
-def decoder(shape: Any) -> Callable[[bytes | msgspec.Raw], Any]: ...
-def decoder(shape: Any) -> Callable[[bytes | msgspec.Raw], Any]:
+def decoder(shape: Any) -> Callable[[Json], Any]: ...
+def decoder(shape: Any) -> Callable[[Json], Any]:
     """Return a decoder of `shape`, made of structs that are `Known` or `Noting`.
 
     Structs that allow unknown fields may be among them: what those do not name is passed over.
@@ -86,12 +87,10 @@ def decoder(shape: Any) -> Callable[[bytes | msgspec.Raw], Any]:
     return _decoder(shape, refuse)
 
 
-def _decoder(
-    shape: Any, refuse: Callable[[Unmapped], None]
-) -> Callable[[bytes | msgspec.Raw], Any]:
+def _decoder(shape: Any, refuse: Callable[[Unmapped], None]) -> Callable[[Json], Any]:
     strict = msgspec.json.Decoder(shape).decode
 
-    def decoded(data: bytes | msgspec.Raw) -> Any:
+    def decoded(data: Json) -> Any:
         try:
             return strict(data)
         except msgspec.ValidationError as error:
@@ -105,7 +104,7 @@ def _decoder(
     return decoded
 
 
-def glance(shape: type[T]) -> Callable[[bytes | msgspec.Raw], T]:
+def glance(shape: type[T]) -> Callable[[Json], T]:
     """Return a decoder for a look ahead: what is unknown is noted when the record itself lands."""
     return _decoder(shape, lambda _: None)
 
@@ -121,6 +120,23 @@ def add(into: Unmapped, found: Mapping[str, Mapping[str, Any]] | None, at: str =
     """
     for name, values in (found or {}).items():
         into.setdefault(f"{at}.{name}" if at else name, {}).update(values)
+
+
+def gathered(value: Any, at: str = "") -> Unmapped:
+    """Return what all structs in a decoded value noted: for what becomes no step of its own."""
+    found: Unmapped = {}
+    if isinstance(value, msgspec.Struct):
+        names = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
+        for name, logged in names:
+            member = getattr(value, name)
+            if logged == MARK:
+                add(found, member, at)
+            elif isinstance(member, msgspec.Struct | list):
+                add(found, gathered(member, f"{at}.{logged}" if at else logged))
+    elif isinstance(value, list):
+        for item in value:
+            add(found, gathered(item, at))
+    return found
 
 
 def note(holder: Any, found: Unmapped | None, at: str = "") -> None:
@@ -148,7 +164,7 @@ def rest(value: Mapping[str, Any], names: Collection[str]) -> Unmapped:
     """
     found: Unmapped = {}
     for name, member in value.items():
-        if name not in names:
+        if name not in names and member is not None:
             found |= noted(name, member)
     return found
 

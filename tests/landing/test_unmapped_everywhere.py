@@ -19,13 +19,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NOT_YET: set[str] = {
-    "adk_eval_legacy", "adk_evalset", "adk_evalset_result", "adk_session", "agents_sdk", "codex_exec", "codex_rollout", "messages", "bfcl_answers", "bfcl_result", "inspect_log", "jaeger", "langfuse", "langsmith", "otlp",
+    "bfcl_answers", "bfcl_result", "inspect_log", "jaeger", "langfuse", "langsmith", "otlp",
     "span_attributes", "toolbench_answer", "toolbench_tooleval",
 }  # fmt: skip
 """Formats that still lose such fields."""
 OTHERWISE = {"adk_config": "it holds neither run nor task", "phoenix": "it is no JSON"}
 LEFT_OUT: dict[str, tuple[str, ...]] = {
     "claude_code": ("*.toolUseResult", "*.usage.cache_creation", "summary"),
+    "agents_sdk": ("*.error.data",),
+    "messages": ("*.response_metadata", "*.additional_kwargs"),
+    "codex_rollout": ("event_msg.payload",),
+    "codex_exec": ("item.started.item.arguments",),  # told again, and right, when it ends
     "openhands_events": ("*.args", "*.extras"),
     "openhands_output": ("*.args", "*.extras", "*.test_result", "*.llm_config"),
     "mini_swe_agent": ("*.info.config",),

@@ -31,7 +31,9 @@ class Model(msgspec.Struct):
     model: str | None = None
 
 
-@leaves_out("condenser_config", "data_split", "eval_note", "eval_output_dir", "start_time")
+@leaves_out(
+    "agent_config", "condenser_config", "data_split", "eval_note", "eval_output_dir", "start_time"
+)
 class Metadata(Known):
     """How the evaluation was configured."""
 

@@ -29,11 +29,16 @@ class Turn(Message):
 
     tool_call_id: Id = field(name="id", default=None)
     error: bool | None = None
+    errors: Any = None
+
+    def labels(self) -> dict[str, Any] | None:
+        """Return what was wrong with a message the benchmark did not accept."""
+        return {"errors": self.errors} if self.errors else None
 
 
 @leaves_out(
-    "duration", "mode", "policy", "review", "speech_environment", "timestamp", "voice_settings"
-)
+    "duration", "mode", "policy", "review", "speech_environment", "timestamp", "voice_settings",
+)  # fmt: skip
 class Simulation(Judged, kw_only=True, forbid_unknown_fields=True):
     """One element of `simulations`."""
 
