@@ -23,7 +23,7 @@ from pipeline.errors import SourceNotFoundError
 from pipeline.landing.documents import Extent, documents_of, extents_of, section, several
 from pipeline.landing.framing import Element, elements_of, member_of
 from pipeline.landing.glue import GLUE, unglued
-from pipeline.landing.head import BOM, START, Head, look, of_several
+from pipeline.landing.head import BOM, START, Head, is_whole, look, of_several
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,7 +35,9 @@ __all__ = ("Head", "Piece", "Source", "expand", "look", "unglued", "wide_encodin
 HEAD_BYTES = 1 << 18
 BLOCK = 1 << 20
 ALONE = (b"{", b"[")
-"""A line like this begins a document printed over many."""
+"""A line like this may begin a document printed over many."""
+MOST_TRIES = 3
+"""So often that is found out: it may read far."""
 FEW_LINES = 64
 """So few in a block are long ones, or all there are: each is looked at by itself."""
 
@@ -127,6 +129,7 @@ class Source:
         Where a document printed over many lines begins, documents are read from there on.
         """
         offset = ordinal = number = 0
+        tries = MOST_TRIES
         with self.open() as file:
             while lines := file.readlines(BLOCK):
                 split = not glued and _may_be_glued(lines)
@@ -138,9 +141,10 @@ class Source:
                         data, begin = _late(line, offset, first=number == 1)
                     offset += len(line)
                     for at, value in unglued(data) if split else ((0, data),):
-                        if value in ALONE and _goes_on(file, offset):
+                        if value in ALONE and tries and _goes_on(file, number, begin + at):
                             yield from _printed(file, number, begin + at, ordinal)
                             return
+                        tries -= value in ALONE
                         if value:
                             yield Piece(value, number, begin + at, ordinal)
                             ordinal += 1
@@ -217,13 +221,13 @@ def _elements(document: Element) -> Iterator[Element]:
         yield Element(body, line + down - 1, offset + at)
 
 
-def _goes_on(file: BinaryIO, offset: int) -> bool:
-    """Tell whether a line that is a bracket alone begins a document: no other begins behind it."""
+def _goes_on(file: BinaryIO, line: int, begin: int) -> bool:
+    """Tell whether a sound document begins with a bracket that stands alone on its line."""
     here = file.tell()
-    file.seek(offset)
-    following = file.read(1)
+    size = file.seek(0, SEEK_END) - begin
+    found = next(documents_of(section(file, Extent(line, begin, size))), None)
     file.seek(here)
-    return following not in START
+    return found is not None and len(found.data) > 1 and is_whole(found.data)
 
 
 def _late(line: bytes, offset: int, *, first: bool) -> tuple[bytes, int]:

@@ -19,12 +19,29 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NOT_YET: set[str] = {
-    "bfcl_answers", "bfcl_result", "inspect_log", "jaeger", "langfuse", "langsmith", "otlp",
-    "span_attributes", "toolbench_answer", "toolbench_tooleval",
+    "jaeger", "langfuse", "langsmith", "otlp",
+    "span_attributes",
 }  # fmt: skip
 """Formats that still lose such fields."""
 OTHERWISE = {"adk_config": "it holds neither run nor task", "phoenix": "it is no JSON"}
 LEFT_OUT: dict[str, tuple[str, ...]] = {
+    # Chats that are prefixes of the longest one, which is the run.
+    "toolbench_answer": ("*.train_messages.*.*",),
+    "inspect_log": (
+        ".json.eval.config",
+        ".json.eval.dataset",
+        "*.eval.scorers",
+        "*.eval.packages",
+        "*.eval.revision",
+        ".json.plan",
+        ".json.results",
+        ".json.stats",
+        ".json.reductions",
+        "*.samples.*.output",
+        "*.samples.*.events",
+        "*.samples.*.store",
+        "*.scores.*.metadata",
+    ),
     "claude_code": ("*.toolUseResult", "*.usage.cache_creation", "summary"),
     "agents_sdk": ("*.error.data",),
     "messages": ("*.response_metadata", "*.additional_kwargs"),
@@ -45,7 +62,11 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
     ),
 }
 """Places of objects that a format leaves out whole, on purpose."""
-REFUSED = {"trajtab": (".expected.*",), "annotations": (".dimensions",)}
+REFUSED = {
+    "toolbench_tooleval": (".json",),
+    "trajtab": (".expected.*",),
+    "annotations": (".dimensions",),
+}
 """Places where a new field is none to keep, but a fault: the record is rejected."""
 
 
