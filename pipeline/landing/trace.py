@@ -10,6 +10,7 @@ from pipeline.landing.model import Run
 from pipeline.landing.spans import Tree
 from pipeline.landing.trace_steps import MODEL, SPAN, TraceSteps
 from pipeline.landing.unmapped import add, note
+from pipeline.landing.unread import unread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -63,6 +64,9 @@ def _unmapped(tree: Tree, steps: Sequence[Step]) -> Unmapped:
         if step.kind != "message":
             own.setdefault((step.labels or {}).get(SPAN, ""), step)
     found: Unmapped = {}
+    resources = {id(span.resource): span.resource for span in tree.spans if span.role != "other"}
+    for resource in resources.values():
+        add(found, unread(resource), "resource")
     for span in tree.spans:
         if span.id in own:
             note(own[span.id], span.unmapped)

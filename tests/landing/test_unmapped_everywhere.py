@@ -37,6 +37,7 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
         ".json.results",
         ".json.stats",
         ".json.reductions",
+        "*.samples.*.attachments",
         "*.samples.*.output",
         "*.samples.*.events",
         "*.samples.*.store",
@@ -47,6 +48,17 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
     "messages": ("*.response_metadata", "*.additional_kwargs"),
     "codex_rollout": ("event_msg.payload",),
     "codex_exec": ("item.started.item.arguments",),  # told again, and right, when it ends
+    "openhands_conversation": (
+        ".json.agent",
+        ".json.agent_state",
+        ".json.confirmation_policy",
+        ".json.secret_registry",
+        ".json.stats",
+        ".json.workspace",
+        # As the program read the call, and what else its tool returned.
+        ".json.action",
+        ".json.observation",
+    ),
     "openhands_events": ("*.args", "*.extras"),
     "openhands_output": ("*.args", "*.extras", "*.test_result", "*.llm_config"),
     "mini_swe_agent": ("*.info.config",),

@@ -15,6 +15,7 @@ from pipeline.landing.inspect_archive import MAGIC, header, is_archive, others, 
 from pipeline.landing.inspect_steps import Turn, message, steps_of_chat
 from pipeline.landing.messages import Id, Raw, text_of
 from pipeline.landing.model import RejectError, Run, Step, Task, When
+from pipeline.landing.unheard import unheard
 from pipeline.landing.unmapped import Known, Noting, Unmapped, add, decoder, leaves_out, noted, rest
 
 if TYPE_CHECKING:
@@ -191,6 +192,8 @@ def _unmapped(sample: Sample, log: Evaluation) -> Unmapped:
     found: Unmapped = {}
     add(found, sample.unmapped)
     add(found, rest(sample.metadata or {}, ()))
+    if not isinstance(sample.input, UnsetType):
+        add(found, unheard(msgspec.json.decode(sample.input)), "input")
     add(found, log.unmapped)
     return found
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import chain
 from mmap import ACCESS_READ, mmap
 from os import SEEK_END
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -22,6 +22,7 @@ from pipeline.landing.otlp_trace import Trace
 from pipeline.landing.reader import HEAD_BYTES, Piece
 from pipeline.landing.scattered import Part, gathered, reread
 from pipeline.landing.trace import run_of
+from pipeline.landing.unmapped import Known, Noting, Unmapped, add, decoder, leaves_out, note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,9 +32,15 @@ if TYPE_CHECKING:
 
 
 _VOCABULARY = b"gen_ai."
+_SCOPES = (
+    "scopeSpans", "scopeLogs", "instrumentationLibrarySpans", "scope_spans", "scope_logs",
+    "instrumentation_library_spans",
+)  # fmt: skip
+_MEMBERS = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs", "batches")
 
 
-class Scope(msgspec.Struct):
+@leaves_out("scope", "schemaUrl", "schema_url", "instrumentationLibrary", "instrumentation_library")
+class Scope(Known):
     """The spans, or the log records, of one instrumentation."""
 
     spans: list[msgspec.Raw] | None = None
@@ -41,7 +48,8 @@ class Scope(msgspec.Struct):
     log_records: list[msgspec.Raw] | None = None
 
 
-class Resource(msgspec.Struct):
+@leaves_out("schemaUrl", "schema_url")
+class Resource(Noting):
     """The spans of one process; older exports call scopes instrumentation libraries."""
 
     resource: msgspec.Raw | UnsetType = UNSET
@@ -65,7 +73,8 @@ class Resource(msgspec.Struct):
                 yield from (record for record in logged if _VOCABULARY in bytes(record))
 
 
-class Request(msgspec.Struct):
+@leaves_out("resource", *_SCOPES, "schemaUrl", "schema_url")
+class Request(Noting):
     """One export: Tempo calls its resources batches, and may wrap them in `trace`."""
 
     resourceSpans: list[Resource] | None = None  # noqa: N815
@@ -102,16 +111,45 @@ class Named(msgspec.Struct):
         return bool(self.spanId or self.span_id) or self.body is not UNSET
 
 
-_SCOPES = Resource.__struct_fields__[1:]
-_MEMBERS = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs", "batches")
-_request = msgspec.json.Decoder(Request).decode
-_resource = msgspec.json.Decoder(Resource).decode
+class Holding(msgspec.Struct):
+    """As much of a value as tells an export, or a resource with its spans, from an entry."""
+
+    resourceSpans: msgspec.Raw | UnsetType = UNSET  # noqa: N815
+    resource_spans: msgspec.Raw | UnsetType = UNSET
+    resourceLogs: msgspec.Raw | UnsetType = UNSET  # noqa: N815
+    resource_logs: msgspec.Raw | UnsetType = UNSET
+    batches: msgspec.Raw | UnsetType = UNSET
+    trace: msgspec.Raw | UnsetType = UNSET
+    scopeSpans: msgspec.Raw | UnsetType = UNSET  # noqa: N815
+    scopeLogs: msgspec.Raw | UnsetType = UNSET  # noqa: N815
+    instrumentationLibrarySpans: msgspec.Raw | UnsetType = UNSET  # noqa: N815
+    scope_spans: msgspec.Raw | UnsetType = UNSET
+    scope_logs: msgspec.Raw | UnsetType = UNSET
+    instrumentation_library_spans: msgspec.Raw | UnsetType = UNSET
+
+    @property
+    def is_entry(self) -> bool:
+        """Tell whether it is a span, a log record or a resource by itself."""
+        return all(getattr(self, name) is UNSET for name in self.__struct_fields__)
+
+
+_request = decoder(Request)
+_resource = decoder(Resource)
 _named = msgspec.json.Decoder(Named).decode
-_entry = msgspec.json.Decoder(Entry).decode
+_entry = decoder(Entry)
 _entries = msgspec.json.Decoder(list[Entry]).decode
+_holding = msgspec.json.Decoder(Holding).decode
+_raws = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
-def _resources(source: Source) -> Iterator[tuple[Piece, list[Resource] | None]]:
+class Found(NamedTuple):
+    """Some resources of a file, and whether anything around their spans is not known."""
+
+    resources: list[Resource]
+    drifted: bool = False
+
+
+def _resources(source: Source) -> Iterator[tuple[Piece, Found | None]]:
     """Yield the resources of a file, with the bytes they stand in; None where these are damaged."""
     first = source.head.first
     members = [name for name in _MEMBERS if isinstance(first, dict) and name in first]
@@ -133,35 +171,45 @@ def _behind_the_head(source: Source, seen: list[str]) -> list[str]:
             return [n for n in _MEMBERS if n not in seen and data.find(b'"%b"' % n.encode()) >= 0]
 
 
-def _one(piece: Piece) -> list[Resource] | None:
+def _one(piece: Piece) -> Found | None:
     try:
-        return [decoding(_resource, piece.data)]
+        found: Resource = decoding(_resource, piece.data)
+    except RejectError:
+        return None
+    return Found([found], bool(found.unmapped))
+
+
+def _several(piece: Piece) -> Found | None:
+    try:
+        return _around(piece.data) or Found([])
     except RejectError:
         return None
 
 
-def _several(piece: Piece) -> list[Resource] | None:
-    try:
-        found = decoding(_request, piece.data).resources()
-        return _alone(piece.data) if found is None else found
-    except RejectError:
-        return None
-
-
-def _alone(data: bytes) -> list[Resource] | None:
-    """Return a resource that stands on a line of its own, without an export around it."""
-    resource = decoding(_resource, data)
-    return [resource] if any(map(resource.__getattribute__, _SCOPES)) else None
+def _around(data: bytes | msgspec.Raw) -> Found | None:
+    """Return the resources of an export, or one that stands by itself; None where it is neither."""
+    request: Request = decoding(_request, bytes(data))
+    resources = request.resources()
+    if resources is None:
+        resource: Resource = decoding(_resource, bytes(data))
+        alone = any(map(resource.__getattribute__, _SCOPES))
+        return Found([resource], bool(resource.unmapped)) if alone else None
+    return Found(resources, bool(request.unmapped) or any(one.unmapped for one in resources))
 
 
 def _parts(source: Source) -> Iterator[Part | Piece]:
-    """Yield each span as a part of its trace, after the resource it belongs to."""
+    """Yield each span as a part of its trace, after the resource it belongs to.
+
+    What stands around spans and is not known is told with the first trace's.
+    """
     known: dict[str, Part] = {}
-    for piece, resources in _resources(source):
-        if resources is None:
+    for piece, found in _resources(source):
+        if found is None or not found.resources:
             yield piece
+            continue
         finder = _Finder(piece)
-        for resource in resources or ():
+        drifted = found.drifted
+        for resource in found.resources:
             given = finder.find(resource.given())
             for entry in resource.entries():
                 part = finder.find(bytes(entry))._replace(key=_trace(entry))
@@ -169,6 +217,9 @@ def _parts(source: Source) -> Iterator[Part | Piece]:
                     if _counts(bytes(entry)):
                         yield Piece(bytes(entry), part.line, part.offset)
                     continue
+                if drifted:
+                    yield Part(part.key, piece.line, piece.offset, len(piece.data))
+                    drifted = False
                 if given.size and known.get(part.key) is not given:
                     known[part.key] = given
                     yield given._replace(key=part.key)
@@ -214,17 +265,43 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     if piece.data[:1] == b"{":
         raise _refusal(piece.data)
     trace = Trace()
-    for entry in decoding(_entries, camel(piece.data)):
-        trace.add(entry)
+    for entry in _read(camel(piece.data)):
+        if isinstance(entry, Entry):
+            trace.add(entry)
+        else:
+            add(trace.unmapped, entry)
     run = run_of(trace.id, trace.understood())
     if run is not None:
+        note(run, trace.unmapped)
+        run.labels = {**trace.scores, **run.labels}
         yield run
+
+
+def _read(data: bytes) -> Iterator[Entry | Unmapped]:
+    """Yield the entries of a trace; where any has fields that are not known, one by one."""
+    try:
+        yield from _entries(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        for one in decoding(_raws, data):
+            yield _unknown_around(one) or decoding(_entry, bytes(one))
+
+
+def _unknown_around(data: msgspec.Raw) -> Unmapped | None:
+    """Return what is not known around the spans of an export; None where it is an entry."""
+    if decoding(_holding, bytes(data)).is_entry:
+        return None
+    unknown: Unmapped = {}
+    found = _around(data)
+    add(unknown, decoding(_request, bytes(data)).unmapped)
+    for resource in found.resources if found else ():
+        add(unknown, resource.unmapped, "resource")
+    return unknown
 
 
 def _refusal(data: bytes) -> RejectError:
     """Tell why a record by itself is no export of traces, or belongs to no trace."""
     try:
-        decoding(_request, data)
+        _around(data)
         alone = decoding(_named, data)
         if alone.trace():
             hex_id(alone.trace())
