@@ -21,12 +21,12 @@ import polars as pl
 
 from pipeline.errors import SourceNotFoundError
 from pipeline.landing.documents import Extent, documents_of, extents_of, section, several
-from pipeline.landing.framing import Element, elements_of, member_of
+from pipeline.landing.framing import Element, elements_of, member_of, members_but
 from pipeline.landing.glue import GLUE, unglued
 from pipeline.landing.head import BOM, START, Head, is_whole, look, of_several
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from pipeline.landing.model import Damage
 
@@ -192,6 +192,17 @@ class Source:
                 yield Piece(data, piece.line + down - 1, piece.offset + at)
             if not found and member_of(BytesIO(piece.data), member) is None:
                 yield piece
+
+    def others(self, member: str, known: Collection[str]) -> Iterator[tuple[str, bytes]]:
+        """Yield what the documents with an array `member` hold beside the members `known`."""
+        if not self.several:
+            with self.open() as file:
+                yield from members_but(file, known)
+            return
+        for piece in self.records():
+            found = list(members_but(BytesIO(piece.data), known))
+            if found and member_of(BytesIO(piece.data), member) is not None:
+                yield from found
 
     def records(self, *, glued: bool = False) -> Iterator[Piece]:
         """Yield lines (see there), array elements or the document: whatever the content is."""

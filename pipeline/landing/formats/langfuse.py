@@ -17,6 +17,9 @@ from pipeline.landing.said import Call, Said, messages, together
 from pipeline.landing.scattered import by_key, gathered, reread
 from pipeline.landing.spans import Reading, Span, nanos
 from pipeline.landing.trace import only_input, run_of
+from pipeline.landing.unheard import unheard
+from pipeline.landing.unmapped import Unmapped, add, note, noted, rest
+from pipeline.landing.unread import unread
 from pipeline.landing.vocabulary import understood
 
 if TYPE_CHECKING:
@@ -132,6 +135,38 @@ class Observation(msgspec.Struct, rename="camel"):
         return next(((read, written) for read, written in counts if read or written), (None, None))
 
 
+_KNOWN = {
+    *Observation.__struct_encode_fields__, "bookmarked", "calculatedInputCost",
+    "calculatedOutputCost", "completionStartTime", "costDetails", "createdAt", "inputCost",
+    "inputPrice", "internalModelId", "latency", "modelId", "outputCost", "outputPrice",
+    "projectId", "promptId", "public", "timeToFirstToken", "toolDefinitions", "totalPrice",
+    "totalTokens", "totalUsage", "unit", "updatedAt", "usagePricingTierId",
+    "usagePricingTierName", "providedCostDetails", "providedUsageDetails",
+}  # fmt: skip
+_USAGE = {"input", "output", "total", "unit", "inputCost", "outputCost", "totalCost"}
+
+
+def _unknown(record: dict[str, Any], span: Span) -> Unmapped:
+    """Return what is not known of an observation, its metadata, usage and messages."""
+    found = rest(record, _KNOWN)
+    metadata = _decoded(record.get("metadata"))
+    inner = members(metadata, "attributes")
+    technical = frozenset(_TECHNICAL | inner.keys())
+    add(found, unread(inner))
+    add(found, unread(metadata, technical), "metadata")
+    if not metadata and record.get("metadata") not in ({}, "", "{}"):
+        add(found, rest({"metadata": record.get("metadata")}, ()))
+    for name in ("usageDetails", "usage"):
+        add(found, rest(_decoded(record.get(name)), _USAGE), name)
+    if span.role == "llm":
+        for name in ("input", "output"):
+            value = record.get(name)
+            add(found, unheard(decoded(value) if isinstance(value, str) else value), name)
+        for call in map(_decoded, record.get("toolCalls") or ()):
+            add(found, rest(call, {"arguments", "id", "index", "name", "type"}), "toolCalls")
+    return {name: values for name, values in found.items() if "null" not in values}
+
+
 class Trace(msgspec.Struct, rename="camel"):
     """A trace's own record."""
 
@@ -175,11 +210,11 @@ class Trace(msgspec.Struct, rename="camel"):
         }
 
 
-class Export(msgspec.Struct):
-    """A trace and its observations; a single observation has neither."""
-
-    trace: dict[str, Any] | None = None
-    observations: list[dict[str, Any]] | None = None
+_OF_TRACE = {
+    *Trace.__struct_encode_fields__, "bookmarked", "createdAt", "externalId", "htmlPath", "input",
+    "latency", "observations", "orgId", "projectId", "public", "timestamp", "totalCost",
+    "updatedAt",
+}  # fmt: skip
 
 
 _object = msgspec.json.Decoder(dict[str, Any]).decode
@@ -237,7 +272,16 @@ def _split(records: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[str
     return _camel(trace), observations
 
 
-def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
+def prepare(source: Source) -> Unmapped | None:
+    """Return what is not known of the pages in a file, beside their traces."""
+    found: Unmapped = {}
+    if source.head.has("data"):
+        for name, value in source.others("data", ("data", "meta")):
+            add(found, noted(name, msgspec.Raw(value)))
+    return found or None
+
+
+def decode(piece: Piece, context: Unmapped | None = None) -> Iterator[Run]:
     """Decode all that a file holds of one trace into its run."""
     one = piece.data[:1] != b"["
     records = [decoding(_object, piece.data)] if one else decoding(_objects, piece.data)
@@ -251,9 +295,17 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     trace_id = trace.id or next(filter(None, named), None)
     if trace_id is None:
         raise RejectError("missing_field", "neither a trace's id nor an observation's traceId")
-    run = run_of(trace_id, (observation.span() for observation in observations))
+    spans = [observation.span() for observation in observations]
+    for span, record in zip(spans, told, strict=True):
+        span.unmapped = _unknown(record, span)
+    run = run_of(trace_id, spans)
     if run is not None:
         trace.add_to(run)
+        note(run, rest({k: v for k, v in given.items() if v is not None}, _OF_TRACE))
+        for record in records:
+            if record.get("trace"):
+                note(run, rest(record, {"observations", "trace"}))
+        note(run, context)
         yield run
 
 
@@ -285,6 +337,7 @@ FORMAT = Format(
     sniff=sniff,
     pieces=lambda source: gathered(source, by_key(_records(source), _key)),
     decode=decode,
+    prepare=prepare,
     reread=reread,
     fills="calls, arguments, results, errors, tokens, cost, times, sub-agents, messages, scores as labels",
     lacks="references, success",
