@@ -65,7 +65,8 @@ def land(  # noqa: PLR0913 - the command's options, one each
         redact: mask keys, bearer tokens, passwords and e-mail addresses, wherever text is
             stored, before anything is. Keys of calls are made from masked arguments, and
             references are masked alike: calls that differ in secrets alone are equal.
-        drop: what is stored as null: "outputs" (of tools), "contents" (what was said in steps).
+        drop: what is stored as null: "outputs" (of tools), "contents" (what was said in steps);
+            of fields there that the format does not know the names alone are kept.
         workers: processes that decode; default: one per core.
         dry_run: decode and count, write nothing.
         engine: where files are decoded (`pipeline.engines.chosen`); default: this machine. The

@@ -17,6 +17,7 @@ from pipeline.landing.masking import Item, withhold
 from pipeline.landing.model import Damage, RejectError, Run, Task
 from pipeline.landing.references import ReferenceBook
 from pipeline.landing.stacked import Stacked
+from pipeline.landing.unmapped import note
 from pipeline.redact import excerpt, redact
 from pipeline.schema import Runs, Steps
 
@@ -80,7 +81,7 @@ class Rows:
                 continue
             if isinstance(item, Task):
                 task = self._withheld(item)
-                tasks.setdefault(self._told(task), task)
+                _take(tasks, self._told(task), task)
                 continue
             run_id = item.run_id or self._derived(piece, item, number, occurrence)
             runs.append(
@@ -91,7 +92,8 @@ class Rows:
         names = _unmapped(item for item in found if not isinstance(item, Damage))
         self.unmapped.update((form.name, name) for name in names)
         self._waiting += runs
-        self._tasks |= {told: task for told, task in tasks.items() if told not in self._tasks}
+        for told, task in tasks.items():
+            _take(self._tasks, told, task)
         self._bytes += len(piece.data)
         if len(self._waiting) >= FLUSH_RUNS or self._bytes >= FLUSH_BYTES:
             self.flush()
@@ -194,6 +196,12 @@ class Rows:
         if runs.is_empty():
             return Runs.empty(), Steps.empty()
         return finished(runs, self._steps.taken(), self._calls)
+
+
+def _take(tasks: dict[str, Task], told: str, task: Task) -> None:
+    """Take in a task once; the same task again may only tell more that its format does not know."""
+    if tasks.setdefault(told, task) is not task:
+        note(tasks[told], task.unmapped)
 
 
 def _unmapped(items: Iterable[Run | Task]) -> set[str]:

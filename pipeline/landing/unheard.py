@@ -15,7 +15,7 @@ _READ = {
     "toolUse", "toolUseId", "tool_call", "tool_call_id", "tool_calls", "tool_name", "tool_use_id",
     "type", "usage", "usage_metadata", "created_at", "timestamp",
 }  # fmt: skip
-_LEFT_OUT = {
+LEFT_OUT = {
     "action", "additional_kwargs", "annotations", "artifact", "audio", "cache_control", "caller",
     "citations", "created", "data", "encrypted_content", "example", "executableCode", "file",
     "file_id", "fileData", "finish_reason", "format", "image", "image_url", "index", "inlineData",
@@ -24,6 +24,7 @@ _LEFT_OUT = {
     "refusal", "response_metadata", "signature", "source", "stop_reason", "stop_sequence",
     "summary", "thinking", "thoughtSignature", "tool_call_chunks", "url", "namespace",
 }  # fmt: skip
+"""Members of a message, a part or a call that are known and left out."""
 _USAGE = {
     "cache_creation", "cache_creation_input_tokens", "cache_read_input_tokens",
     "completion_tokens", "completion_tokens_details", "inference_geo", "input_token_details",
@@ -31,7 +32,7 @@ _USAGE = {
     "output_tokens_details", "prompt_tokens", "prompt_tokens_details", "server_tool_use",
     "service_tier", "total_tokens",
 }  # fmt: skip
-_KNOWN = _READ | _LEFT_OUT
+_KNOWN = _READ | LEFT_OUT
 _TELLING = {"role", "type", "parts", "text", "functionCall", "functionResponse"}
 _SURELY = {"tool_calls", "function", "message"}
 _INSIDE = ("content", "contents", "parts", "tool_calls", "function", "message")

@@ -33,6 +33,7 @@ Unmapped = dict[str, dict[str, Any]]
 
 MARK = "\ue000unmapped"
 """The member in which a `Noting` carries what it noted; no log has a name like it."""
+_LEFT = "left_"
 LONGEST = 4096
 """A value whose JSON text has more bytes becomes a text that says how long it was."""
 
@@ -59,7 +60,7 @@ def leaves_out(*names: str) -> Callable[[type[T]], type[T]]:
 
     def named(struct: type[T]) -> type[T]:
         left = [
-            ("left_" + re.sub(r"\W", "_", name), Left, msgspec.field(name=name, default=UNSET))
+            (_LEFT + re.sub(r"\W", "_", name), Left, msgspec.field(name=name, default=UNSET))
             for name in names
         ]
         return msgspec.defstruct(
@@ -264,6 +265,36 @@ def _union(shapes: list[_Shape | None]) -> _Shape | None:
     return _Shape(
         an_object.members, an_object.notes, an_object.forbids, an_object.values, a_list.items
     )
+
+
+def left_out(shape: Any, at: str = "") -> list[str]:
+    """Return the dotted names of the fields that a shape knows of and leaves out.
+
+    A struct that stands in several places is gone into once.
+
+    >>> @leaves_out("signature", "cache")
+    ... class Block(Noting):
+    ...     text: str
+    >>> left_out(list[Block], "content")
+    ['content.cache', 'content.signature']
+    """
+    return sorted(_left_out(inspect.type_info(shape), at, set()))
+
+
+def _left_out(told: inspect.Type, at: str, seen: set[type]) -> set[str]:
+    if isinstance(told, inspect.UnionType):
+        return {name for one in told.types for name in _left_out(one, at, seen)}
+    if isinstance(told, inspect.ListType):
+        return _left_out(told.item_type, at, seen)
+    if not isinstance(told, inspect.StructType) or told.cls in seen:
+        return set()
+    seen.add(told.cls)
+    found: set[str] = set()
+    for field in told.fields:
+        name = f"{at}.{field.encode_name}" if at else field.encode_name
+        is_left = field.name.startswith(_LEFT)
+        found |= {name} if is_left else _left_out(field.type, name, seen)
+    return found
 
 
 _raw = msgspec.json.Decoder(msgspec.Raw).decode

@@ -11,7 +11,14 @@ from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.messages import Raw  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.model import Expected, References, RejectError, Task
-from pipeline.landing.unmapped import Known, Noting, decoder, gathered, leaves_out
+from pipeline.landing.unmapped import (
+    Known,
+    Noting,
+    decoder,
+    gathered,
+    leaves_out,
+    left_out,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -130,5 +137,6 @@ FORMAT = Format(
     prepare=name_of,
     fills="tasks: prompt, reference calls per turn, reference answer",
     lacks="runs: an expectation is not one; ids other than the file's name",
+    leaves_out=lambda: left_out(Case),
     expects=("query", "expected_tool_use"),
 )

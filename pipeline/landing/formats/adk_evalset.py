@@ -8,7 +8,13 @@ from pipeline.landing.adk import Invocation, answer, decoder, expected, said
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.model import References, RejectError, Task
-from pipeline.landing.unmapped import Known, Noting, gathered, leaves_out
+from pipeline.landing.unmapped import (
+    Known,
+    Noting,
+    gathered,
+    leaves_out,
+    left_out,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -98,5 +104,6 @@ FORMAT = Format(
     decode=decode,
     fills="tasks: prompt, reference calls per turn, reference answer, expected state",
     lacks="runs: an expectation is not one",
+    leaves_out=lambda: left_out(EvalSet),
     expects=("eval_cases",),
 )

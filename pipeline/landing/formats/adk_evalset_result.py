@@ -25,7 +25,15 @@ from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.formats.adk_evalset import task_of
 from pipeline.landing.model import References, Run, When
-from pipeline.landing.unmapped import Known, Noting, Unmapped, add, gathered, leaves_out
+from pipeline.landing.unmapped import (
+    Known,
+    Noting,
+    Unmapped,
+    add,
+    gathered,
+    leaves_out,
+    left_out,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -249,5 +257,6 @@ FORMAT = Format(
     decode=decode,
     fills="calls and answers per turn, references, success, ADK's own scores (as labels)",
     lacks="model responses between calls, times and tokens (but for the Go port's traces)",
+    leaves_out=lambda: left_out(SetResult),
     expects=("eval_case_results",),
 )

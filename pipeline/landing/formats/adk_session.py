@@ -10,7 +10,13 @@ from pipeline.landing.chat import final_output
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.model import Run, When
-from pipeline.landing.unmapped import Known, Noting, add, leaves_out
+from pipeline.landing.unmapped import (
+    Known,
+    Noting,
+    add,
+    leaves_out,
+    left_out,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,5 +137,6 @@ FORMAT = Format(
     decode=decode,
     fills="steps, results, turns, parallel calls, sub-agents, times, tokens and errors, final state",
     lacks="tasks, references, success; model and tokens where events do not say them",
+    leaves_out=lambda: left_out(Session),
     expects=("id", "events"),
 )

@@ -177,5 +177,14 @@ FORMAT = Format(
     reread=scattered.reread,
     fills="calls, outputs, errors, tokens, messages of generations, times, agents",
     lacks="what a response span only points to by its response_id; call ids, success, references",
+    leaves_out=lambda: [
+        "error.data",
+        "span_data.mcp_data",
+        "span_data.model_config",
+        "span_data.response_id",
+        "span_data.handoffs",
+        "span_data.output_type",
+        "span_data.tools",
+    ],
     expects=("object", "id"),
 )

@@ -11,7 +11,16 @@ from pipeline.landing.formats import Format
 from pipeline.landing.model import Run, Status
 from pipeline.landing.session import read_lines
 from pipeline.landing.transcript import Transcript, label, spend
-from pipeline.landing.unmapped import Known, Noting, Unmapped, add, decoder, leaves_out, noted
+from pipeline.landing.unmapped import (
+    Known,
+    Noting,
+    Unmapped,
+    add,
+    decoder,
+    leaves_out,
+    left_out,
+    noted,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -176,6 +185,7 @@ FORMAT = Format(
     decode=decode,
     fills="steps, results, errors, tokens by turn",
     lacks="times, the model, what the user asked, tasks, references; a stream must fit in memory",
+    leaves_out=lambda: left_out(Event),
     expects=("type", "thread_id"),
     reports_damage=True,
 )

@@ -21,6 +21,7 @@ from pipeline.landing.unmapped import (
     add,
     decoder,
     leaves_out,
+    left_out,
     noted,
 )
 
@@ -229,6 +230,14 @@ FORMAT = Format(
     decode=decode,
     fills="steps, results, errors, turns, times, tokens, model",
     lacks="tasks, references, success, cost; a session must fit in memory",
+    leaves_out=lambda: [
+        "compacted",
+        "event_msg",
+        *left_out(Meta, "session_meta"),
+        *left_out(Context, "turn_context"),
+        *left_out(Event, "event_msg"),
+        *left_out(Item, "response_item"),
+    ],
     expects=("type", "payload"),
     reports_damage=True,
 )

@@ -13,7 +13,7 @@ from pipeline.landing.formats import Format
 from pipeline.landing.literal import members
 from pipeline.landing.model import Expected, References, RejectError, Run
 from pipeline.landing.spoken import calls_of, chat_of, steps_said, usage_of, word
-from pipeline.landing.unheard import unheard, unknown_usage
+from pipeline.landing.unheard import LEFT_OUT, unheard, unknown_usage
 from pipeline.landing.unmapped import add, rest
 
 if TYPE_CHECKING:
@@ -73,10 +73,11 @@ def _chat(items: Any) -> list[Heard]:
     return chat_of(items)
 
 
-_RECORD = {
-    # What is read.
+_READ = {
     "id", "input", "instructions", "messages", "metadata", "model", "output", "outputs",
     "reference_outputs", "system", "task_id", "thread_id", "usage", "usage_metadata", "values",
+}  # fmt: skip
+_RECORD = _READ | {
     # What a request or a response of a model says of itself, beside what was said.
     "background", "billing", "completed_at", "content", "created", "created_at", "error",
     "frequency_penalty", "incomplete_details", "max_output_tokens", "max_tokens",
@@ -195,5 +196,6 @@ FORMAT = Format(
     decode=decode,
     fills="calls, outputs, prompt hash; errors and tokens where told; agentevals' references",
     lacks="success, most ids and times",
+    leaves_out=lambda: sorted({*_RECORD, *LEFT_OUT} - _READ),
     expects=("messages",),
 )

@@ -11,9 +11,10 @@ from pipeline.landing.chat import final_output
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.model import Run
-from pipeline.landing.openhands import is_event
+from pipeline.landing.openhands import Event, is_event
 from pipeline.landing.openhands_steps import collect
 from pipeline.landing.session import first_and_last
+from pipeline.landing.unmapped import left_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,5 +59,6 @@ FORMAT = Format(
     decode=decode,
     fills="calls, outputs, errors, parallel calls, tokens, times, the model",
     lacks="ids, tasks, references, success; a trajectory must fit in memory",
+    leaves_out=lambda: ["args", "extras", "observation", *left_out(Event)],
     expects=("action", "args"),
 )
