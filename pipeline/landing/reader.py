@@ -91,16 +91,24 @@ class Source:
 
         Places in such a source count from the document's begin.
         """
+        if not self._may_hold_several:
+            return [self]
         with self.open() as file:
             extents = list(extents_of(file))
-        if len(extents) < 2 or self.within is not None:  # noqa: PLR2004 - more than one
+        if len(extents) < 2:  # noqa: PLR2004 - more than one
             return [self]
         found = [replace(self, within=extent, damage=None) for extent in extents]
         return [*found[:-1], replace(found[-1], damage=self.damage)]
 
+    @property
+    def _may_hold_several(self) -> bool:
+        """Tell whether this is a file, and of JSON as far as it shows."""
+        begins = self.head.text.removeprefix(BOM).lstrip()[:1]
+        return self.within is None and not self.files and begins in (b"{", b"[")
+
     def first(self) -> Source | None:
         """Return the first of several documents as a source; None where there are not several."""
-        if self.head.framing in {"parquet", "empty", "folder"} or self.within is not None:
+        if not self._may_hold_several:
             return None
         with self.open() as file:
             extents = list(islice(extents_of(file), 2))

@@ -17,7 +17,7 @@ _READ = {
 }  # fmt: skip
 LEFT_OUT = {
     "action", "additional_kwargs", "annotations", "artifact", "audio", "cache_control", "caller",
-    "citations", "created", "data", "encrypted_content", "example", "executableCode", "file",
+    "citations", "created", "data", "description", "detail", "encrypted_content", "example", "executableCode", "file",
     "file_id", "fileData", "finish_reason", "format", "image", "image_url", "index", "inlineData",
     "inline_data", "input_audio", "invalid_tool_calls", "lc", "logprobs", "mime_type", "model",
     "object", "phase", "providerExecuted", "providerOptions", "reasoning", "reasoning_content",

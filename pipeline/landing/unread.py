@@ -68,6 +68,11 @@ def unread(attributes: Mapping[str, Any], but: frozenset[str] = frozenset()) -> 
     return found
 
 
+def left_out_attributes(at: str = "attributes") -> list[str]:
+    """Return the names of the attributes, or the begins of their names, that are left out."""
+    return sorted(f"{at}.{name}" for name in (*_TEXTS, *_MACHINES))
+
+
 @lru_cache(4096)
 def _is_left_out(name: str) -> bool:
     """Tell whether an attribute, or one that it is part of, is left out.

@@ -14,7 +14,7 @@ from pipeline.landing.messages import Id  # noqa: TC001 - msgspec reads types at
 from pipeline.landing.model import RejectError, Run, Step
 from pipeline.landing.python_calls import calls_of
 from pipeline.landing.reader import HEAD_BYTES
-from pipeline.landing.unmapped import Noting, decoder, leaves_out
+from pipeline.landing.unmapped import Noting, decoder, leaves_out, left_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -192,6 +192,7 @@ FORMAT = Format(
     pieces=lambda source: source.lines(),
     decode=decode,
     prepare=model_of,
+    leaves_out=lambda: left_out(Record),
     fills="calls, turns, responses, tokens and latency where given, the model from the path",
     lacks="outputs, errors, success; names of arguments given by position",
     expects=("id", "result"),

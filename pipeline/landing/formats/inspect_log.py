@@ -16,7 +16,17 @@ from pipeline.landing.inspect_steps import Turn, message, steps_of_chat
 from pipeline.landing.messages import Id, Raw, text_of
 from pipeline.landing.model import RejectError, Run, Step, Task, When
 from pipeline.landing.unheard import unheard
-from pipeline.landing.unmapped import Known, Noting, Unmapped, add, decoder, leaves_out, noted, rest
+from pipeline.landing.unmapped import (
+    Known,
+    Noting,
+    Unmapped,
+    add,
+    decoder,
+    leaves_out,
+    left_out,
+    noted,
+    rest,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -293,6 +303,12 @@ FORMAT = Format(
     apart=True,
     prepare=prepare,
     reread=reread,
+    leaves_out=lambda: [
+        *sorted({*_MEMBERS} - {"eval", "samples"}),
+        *left_out(Evaluation, "eval"),
+        *left_out(Sample, "samples"),
+        *left_out(Turn, "samples.messages"),
+    ],
     fills="calls, outputs, errors, epochs as trials, scores, targets, a sample's tokens in all",
     lacks="tokens and times of single responses, expected calls",
     expects=("version", "eval"),

@@ -13,8 +13,18 @@ from pipeline.landing.model import RejectError
 from pipeline.landing.scattered import by_key, gathered, reread
 from pipeline.landing.spans import Event, Span
 from pipeline.landing.trace import run_of
-from pipeline.landing.unmapped import Known, Noting, Unmapped, add, decoder, leaves_out, note, noted
-from pipeline.landing.unread import unread
+from pipeline.landing.unmapped import (
+    Known,
+    Noting,
+    Unmapped,
+    add,
+    decoder,
+    leaves_out,
+    left_out,
+    note,
+    noted,
+)
+from pipeline.landing.unread import left_out_attributes, unread
 from pipeline.landing.vocabulary import understood
 
 if TYPE_CHECKING:
@@ -204,6 +214,14 @@ FORMAT = Format(
     decode=decode,
     prepare=prepare,
     reread=reread,
+    leaves_out=lambda: [
+        "errors",
+        "limit",
+        "offset",
+        "total",
+        *left_out(Trace, "data"),
+        *left_out_attributes("data.spans.tags"),
+    ],
     fills="calls, arguments and results where captured, errors, tokens, times, sub-agents, messages, "
     "the task where an attribute trajtab.task_id names it",
     lacks="references, success; arguments, results and messages where the tracer did not capture them",

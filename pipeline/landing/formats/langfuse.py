@@ -19,7 +19,7 @@ from pipeline.landing.spans import Reading, Span, nanos
 from pipeline.landing.trace import only_input, run_of
 from pipeline.landing.unheard import unheard
 from pipeline.landing.unmapped import Unmapped, add, note, noted, rest
-from pipeline.landing.unread import unread
+from pipeline.landing.unread import left_out_attributes, unread
 from pipeline.landing.vocabulary import understood
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class Observation(msgspec.Struct, rename="camel"):
 _KNOWN = {
     *Observation.__struct_encode_fields__, "bookmarked", "calculatedInputCost",
     "calculatedOutputCost", "completionStartTime", "costDetails", "createdAt", "inputCost",
-    "inputPrice", "internalModelId", "latency", "modelId", "outputCost", "outputPrice",
+    "inputPrice", "internalModel", "internalModelId", "latency", "modelId", "outputCost", "outputPrice",
     "projectId", "promptId", "public", "timeToFirstToken", "toolDefinitions", "totalPrice",
     "totalTokens", "totalUsage", "unit", "updatedAt", "usagePricingTierId",
     "usagePricingTierName", "providedCostDetails", "providedUsageDetails",
@@ -152,7 +152,8 @@ def _unknown(record: dict[str, Any], span: Span) -> Unmapped:
     metadata = _decoded(record.get("metadata"))
     inner = members(metadata, "attributes")
     technical = frozenset(_TECHNICAL | inner.keys())
-    add(found, unread(inner))
+    # What the tracer told the server under its own name is in the record.
+    add(found, unread({k: v for k, v in inner.items() if not k.startswith("langfuse.")}))
     add(found, unread(metadata, technical), "metadata")
     if not metadata and record.get("metadata") not in ({}, "", "{}"):
         add(found, rest({"metadata": record.get("metadata")}, ()))
@@ -211,7 +212,7 @@ class Trace(msgspec.Struct, rename="camel"):
 
 
 _OF_TRACE = {
-    *Trace.__struct_encode_fields__, "bookmarked", "createdAt", "externalId", "htmlPath", "input",
+    *Trace.__struct_encode_fields__, "bookmarked", "corrections", "createdAt", "externalId", "htmlPath", "input",
     "latency", "observations", "orgId", "projectId", "public", "timestamp", "totalCost",
     "updatedAt",
 }  # fmt: skip
@@ -341,5 +342,11 @@ FORMAT = Format(
     reread=reread,
     fills="calls, arguments, results, errors, tokens, cost, times, sub-agents, messages, scores as labels",
     lacks="references, success",
+    leaves_out=lambda: [
+        *sorted(_OF_TRACE - set(Trace.__struct_encode_fields__)),
+        *sorted(f"observations.{n}" for n in _KNOWN - set(Observation.__struct_encode_fields__)),
+        "scores.comment",
+        *left_out_attributes("observations.metadata.attributes"),
+    ],
     expects=("id", "traceId", "type", "startTime"),
 )

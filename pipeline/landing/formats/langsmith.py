@@ -15,7 +15,7 @@ from pipeline.landing.model import RejectError, When
 from pipeline.landing.said import messages, together
 from pipeline.landing.spans import Reading, Span, nanos
 from pipeline.landing.trace import only_input, run_of
-from pipeline.landing.unmapped import Noting, Unmapped, add, decoder, leaves_out, rest
+from pipeline.landing.unmapped import Noting, Unmapped, add, decoder, leaves_out, left_out, rest
 from pipeline.landing.wrapped import told, unwrapped
 
 if TYPE_CHECKING:
@@ -270,6 +270,10 @@ FORMAT = Format(
     pieces=_pieces,
     decode=decode,
     reread=_reread,
+    leaves_out=lambda: [
+        *left_out(Exported),
+        *sorted(f"extra.{name}" for name in _EXTRA - {"metadata"}),
+    ],
     fills="calls, arguments, results, errors, tokens, cost, times, messages, feedback as labels, example",
     lacks="references, success",
     expects=("id", "run_type", "trace_id"),

@@ -22,7 +22,7 @@ from pipeline.landing.model import Damage, RejectError, Run
 from pipeline.landing.reader import Piece
 from pipeline.landing.session import first_and_last
 from pipeline.landing.transcript import known
-from pipeline.landing.unmapped import Known, Noting, Unmapped, add, decoder, leaves_out
+from pipeline.landing.unmapped import Known, Noting, Unmapped, add, decoder, leaves_out, left_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -200,6 +200,7 @@ FORMAT = Format(
     prepare=prepare,
     reread=reread,
     reports_damage=True,
+    leaves_out=lambda: left_out(State, "base_state"),
     fills="ids, calls, outputs, errors, parallel calls, times; tokens, cost and model where "
     "base_state.json tells them",
     lacks="tasks, references, success; tokens by response; a conversation must fit in memory",

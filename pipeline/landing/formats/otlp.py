@@ -22,7 +22,17 @@ from pipeline.landing.otlp_trace import Trace
 from pipeline.landing.reader import HEAD_BYTES, Piece
 from pipeline.landing.scattered import Part, gathered, reread
 from pipeline.landing.trace import run_of
-from pipeline.landing.unmapped import Known, Noting, Unmapped, add, decoder, leaves_out, note
+from pipeline.landing.unmapped import (
+    Known,
+    Noting,
+    Unmapped,
+    add,
+    decoder,
+    leaves_out,
+    left_out,
+    note,
+)
+from pipeline.landing.unread import left_out_attributes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -341,6 +351,11 @@ FORMAT = Format(
     pieces=lambda source: gathered(source, _parts(source)),
     decode=decode,
     reread=reread,
+    leaves_out=lambda: [
+        *left_out(Resource),
+        *left_out(Entry, "spans"),
+        *left_out_attributes("spans.attributes"),
+    ],
     fills="calls, arguments and results where captured, errors, tokens, times, sub-agents, messages, "
     "the task where an attribute trajtab.task_id names it",
     lacks="references, success; arguments, results and messages where the tracer did not capture them",

@@ -14,7 +14,7 @@ from pipeline.landing.spans import Event, Span, nanos
 from pipeline.landing.tabular import gathered_rows, refuse_damage, reread
 from pipeline.landing.trace import run_of
 from pipeline.landing.unmapped import Unmapped, add, rest
-from pipeline.landing.unread import unread
+from pipeline.landing.unread import left_out_attributes, unread
 from pipeline.landing.vocabulary import understood
 
 if TYPE_CHECKING:
@@ -118,6 +118,10 @@ FORMAT = Format(
     pieces=lambda source: gathered_rows(source, TRACE),
     decode=decode,
     reread=reread,
+    leaves_out=lambda: [
+        *sorted(_KNOWN - set(Row.__struct_encode_fields__)),
+        *left_out_attributes(),
+    ],
     fills="calls, arguments, results, errors, tokens, cost, times, sub-agents, messages",
     lacks="references, success",
     expects=("name", "start_time", "context.trace_id", "context.span_id"),

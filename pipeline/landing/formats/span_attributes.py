@@ -15,7 +15,7 @@ from pipeline.landing.scattered import by_key, gathered, reread
 from pipeline.landing.spans import Event, Span, nanos
 from pipeline.landing.trace import run_of
 from pipeline.landing.unmapped import Unmapped, add, rest
-from pipeline.landing.unread import unread
+from pipeline.landing.unread import left_out_attributes, unread
 from pipeline.landing.vocabulary import understood
 
 if TYPE_CHECKING:
@@ -160,6 +160,7 @@ FORMAT = Format(
     pieces=lambda source: gathered(source, by_key(source.records(), _key)),
     decode=decode,
     reread=reread,
+    leaves_out=left_out_attributes,
     fills="what the attributes say: calls, tokens, messages; times and errors where given",
     lacks="references, success",
     expects=("attributes", "name", "context"),

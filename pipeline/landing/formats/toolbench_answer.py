@@ -12,7 +12,7 @@ from pipeline.landing.formats import Format
 from pipeline.landing.messages import Message  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.model import Run
 from pipeline.landing.toolbench import answer, failed
-from pipeline.landing.unmapped import Known, Noting, decoder, leaves_out
+from pipeline.landing.unmapped import Known, Noting, decoder, leaves_out, left_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,6 +117,7 @@ FORMAT = Format(
     sniff=sniff,
     pieces=lambda source: source.records(),
     decode=decode,
+    leaves_out=lambda: left_out(Answer),
     fills="calls and outputs of the path taken, errors, success; size of the search as labels",
     lacks="calls of the branches given up, task ids, times; tokens other than a total (a label)",
     expects=("win", "tree"),

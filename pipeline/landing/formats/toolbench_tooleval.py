@@ -14,7 +14,7 @@ from pipeline.landing.literal import decoded, raw
 from pipeline.landing.messages import Raw  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.model import RejectError, Run, Step, Task, Tool
 from pipeline.landing.toolbench import answer, failed
-from pipeline.landing.unmapped import Known, Noting, decoder, leaves_out
+from pipeline.landing.unmapped import Known, Noting, decoder, leaves_out, left_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -151,6 +151,7 @@ FORMAT = Format(
     sniff=sniff,
     pieces=lambda source: source.records(),
     decode=decode,
+    leaves_out=lambda: left_out(Query),
     fills="tool names, arguments where not cut off, tasks with their tools, the answer",
     lacks="most outputs and many arguments (cut off at 100 characters), errors, success, tokens",
 )
