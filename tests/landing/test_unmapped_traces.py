@@ -188,3 +188,14 @@ def test_names_of_attributes() -> None:
         "https.on",
         "user.id.kind",
     }
+
+
+def test_a_document_of_otlp_and_an_empty_export(tmp_path: Path) -> None:
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({**request(*SPANS), "cluster": "a"}, indent=1))
+    land([path], tmp_path / "lake")
+    run, _ = labels_of(tmp_path / "lake")
+    assert run["cluster"] == "a"
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert land([lines(empty / "log.jsonl", {"resourceSpans": []}, request(*SPANS))], empty / "lake").rejects == {}  # fmt: skip
