@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from pipeline.landing.reader import Piece
 
 MOST_UINT32 = (1 << 32) - 1
+MOST_NAMES = 1000
+"""So many fields that no format knows are counted one by one: names may be data, too."""
 FLUSH_RUNS = 1024
 FLUSH_BYTES = 1 << 21
 """Decoded records become columns this often: objects cost ten times what columns do."""
@@ -88,15 +90,25 @@ class Rows:
                 _Waiting(self._withheld(item), run_id, piece, shown, form.silence_is_success)
             )
         for damage in damages:
+<<<<<<< HEAD
             self._refuse(damage.shown(shown), *damage[:5])
         names = _unmapped(item for item in found if not isinstance(item, Damage))
         self.unmapped.update((form.name, name) for name in names)
+=======
+            self._refuse(shown, *damage)
+        for name in _unmapped(item for item in found if not isinstance(item, Damage)):
+            self._count(form.name, redact(name))
+>>>>>>> w-d1
         self._waiting += runs
         for told, task in tasks.items():
             _take(self._tasks, told, task)
         self._bytes += len(piece.data)
         if len(self._waiting) >= FLUSH_RUNS or self._bytes >= FLUSH_BYTES:
             self.flush()
+
+    def _count(self, form: str, name: str) -> None:
+        many = len(self.unmapped) >= MOST_NAMES and (form, name) not in self.unmapped
+        self.unmapped[form, "(others)" if many else name] += 1
 
     def add_many(self, shown: str, group: Group, form: Format) -> bool:
         """Take in records the short way; False, and nothing taken, where one needs a closer look."""
