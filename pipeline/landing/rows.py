@@ -90,15 +90,9 @@ class Rows:
                 _Waiting(self._withheld(item), run_id, piece, shown, form.silence_is_success)
             )
         for damage in damages:
-<<<<<<< HEAD
             self._refuse(damage.shown(shown), *damage[:5])
-        names = _unmapped(item for item in found if not isinstance(item, Damage))
-        self.unmapped.update((form.name, name) for name in names)
-=======
-            self._refuse(shown, *damage)
         for name in _unmapped(item for item in found if not isinstance(item, Damage)):
             self._count(form.name, redact(name))
->>>>>>> w-d1
         self._waiting += runs
         for told, task in tasks.items():
             _take(self._tasks, told, task)
