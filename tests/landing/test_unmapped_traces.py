@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -57,7 +58,7 @@ def test_attributes_of_spans_and_resources(tmp_path: Path) -> None:
 @pytest.mark.parametrize("indent", [None, 1])
 def test_what_stands_around_spans(tmp_path: Path, indent: int | None) -> None:
     """Of exports a line, and of a long document: an unknown member is told once."""
-    told = request(*SPANS)
+    told = deepcopy(request(*SPANS))
     told["resourceSpans"][0]["zone"] = "eu"
     told["resourceSpans"][0]["scopeSpans"][0]["library"] = {"name": "l"}
     told["resourceSpans"][0]["resource"]["ref"] = "r"
