@@ -5,12 +5,16 @@ from __future__ import annotations
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reference import commands_page, tables_page
 
 from pipeline.landing import formats
 from pipeline.landing.model import REASONS
 from pipeline.metrics.registry import metrics
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 HERE = Path(__file__).resolve().parent
 
@@ -41,6 +45,18 @@ Made from the registry by `make pages`; `trajtab metrics NAME` prints the same. 
 FORMATS_HEAD = """# Formats
 
 Made from the registry by `make pages`; `trajtab formats` prints the same. A file's format is told by its content, in this order; `land` says what it took each file for and why, and `land --from NAME` names one outright. A record that cannot land is a row in `rejects`, with its reason.
+"""
+UNKNOWN = """## Fields that a format does not know
+
+No field is lost in silence. One that a format neither reads nor names below as left out is kept as a label, and `land` says which and in how many records: of the run where the record, its envelope or its metadata has it, of the step where a message, a call or a span has it, of the task where a task has it. (A field of another type than the format says is a reject: `wrong_type`.)
+
+- A nested field has a dotted name (`metadata.team`), without the numbers of lists; what a result says is under `result.` of its call. The value is JSON. Values that differ are a list of the distinct ones; null is nothing to keep.
+- A value of more than 4 KiB becomes a text that says how long it was, `[5002 bytes, not kept]`.
+- Where a label of that name is there already it stays, and the field is `unmapped.NAME`.
+- `--redact` masks these labels like all else. `--drop outputs` keeps the names alone of fields found on calls and results, `--drop contents` of those on other steps; labels of runs stay.
+- They are no part of what a run is identified by: an export with a new field still supersedes the one without.
+
+`trajtab sql LAKE "SELECT DISTINCT unnest(json_keys(labels)) FROM runs"` lists what there is.
 """
 REASONS_HEAD = """## Why a record is rejected
 
@@ -78,16 +94,28 @@ def metrics_page() -> str:
     return "\n".join(parts)
 
 
+def _by_place(names: Sequence[str]) -> str:
+    """Return dotted names grouped by what is before their last dot."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        place, _, last = name.rpartition(".")
+        found.setdefault(place, []).append(f"`{last}`")
+    listed = {place: ", ".join(group) for place, group in sorted(found.items())}
+    return "; ".join(f"in `{at}` {group}" if at else group for at, group in listed.items())
+
+
 def formats_page() -> str:
     """Return docs/formats.md."""
     parts = [FORMATS_HEAD]
     for form in formats.every():
         facts = [f"- Fills: {form.fills}", f"- Lacks: {form.lacks}"]
+        if left := form.leaves_out():
+            facts.append("- Leaves out: " + _by_place(left))
         if form.silence_is_success:
             facts.append("- A call that says nothing of an error worked")
         parts.append(f"## {form.name}\n\n{form.title}.\n\n" + "\n".join(facts) + "\n")
     reasons = "\n".join(f"- `{name}`: {meaning}" for name, meaning in REASONS.items())
-    return "\n".join([*parts, REASONS_HEAD, reasons + "\n"])
+    return "\n".join([*parts, UNKNOWN, REASONS_HEAD, reasons + "\n"])
 
 
 def peers_page() -> str:

@@ -92,7 +92,7 @@ trajtab land export/runs.jsonl --lake lake --regroup run_id"""
     type=click.Choice(list(DROPPABLE)),
     multiple=True,
     help="Store null instead: outputs of tools, or contents of steps (what was said); "
-    "a run's final_output and errors stay. Repeatable.",
+    "a run's final_output and errors stay, and of fields no format knows the names. Repeatable.",
 )
 @click.option("--strict", is_flag=True, help="Stop at the first record that cannot land, exit 2.")
 @click.option(

@@ -171,12 +171,19 @@ def staged_batches(
 
 def _numbered(number: int, file: Recognised) -> Numbered:
     """Number a file; tasks open it by its absolute path, and look at its head themselves."""
-    source = replace(file.source, path=file.source.path.absolute())
-    told = source.path.stat()
+    source = _absolute(file.source)
+    told = [one.path.stat() for one in source.files or [source]]
+    size = sum(one.st_size for one in told)
+    changed = [(one.st_size, one.st_mtime_ns) for one in told]
     part = source.within
-    parts = (number, str(source.path), file.format, told.st_size, told.st_mtime_ns, part)
+    parts = (number, str(source.path), file.format, changed, part)
     key = f"f-{xxh3_64_hexdigest(repr(parts).encode())}"
-    return Numbered(file._replace(source=source), part.size if part else told.st_size, key)
+    return Numbered(file._replace(source=source), part.size if part else size, key)
+
+
+def _absolute(source: Source) -> Source:
+    files = tuple(map(_absolute, source.files))
+    return replace(source, path=source.path.absolute(), files=files)
 
 
 def arranged(

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from pipeline.landing import unmapped
 from pipeline.landing.model import Expected, When
+from pipeline.landing.unmapped import Known, Noting, Unmapped, add, gathered, leaves_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -54,7 +56,7 @@ def _member(key: str, value: bytes, opaque: frozenset[str]) -> bytes:
 
 def decoder(struct: type[T]) -> Callable[[bytes], T]:
     """Return a decoder of `struct` that takes either spelling, and a document encoded twice."""
-    decode = msgspec.json.Decoder(struct).decode
+    decode = unmapped.decoder(struct)
 
     def decoded(data: bytes) -> T:
         text = msgspec.json.decode(data, type=str).encode() if data[:1] == b'"' else data
@@ -63,7 +65,8 @@ def decoder(struct: type[T]) -> Callable[[bytes], T]:
     return decoded
 
 
-class FunctionCall(msgspec.Struct):
+@leaves_out("partial_args", "will_continue")
+class FunctionCall(Noting):
     """A call; the Go port says `arguments`."""
 
     name: str | None = None
@@ -76,7 +79,8 @@ class FunctionCall(msgspec.Struct):
         return self.arguments if isinstance(self.args, UnsetType) else self.args
 
 
-class FunctionResponse(msgspec.Struct):
+@leaves_out("parts", "role", "scheduling", "will_continue")
+class FunctionResponse(Noting):
     """What a call returned; the Go port says `tool_id`, `tool_name` and `content`."""
 
     name: str | None = None
@@ -87,7 +91,11 @@ class FunctionResponse(msgspec.Struct):
     content: Any = None
 
 
-class Part(msgspec.Struct):
+@leaves_out(
+    "code_execution_result", "executable_code", "file_data", "inline_data", "media_resolution",
+    "part_metadata", "thought_signature", "tool_call", "tool_response", "video_metadata",
+)  # fmt: skip
+class Part(Known):
     """One part of a content."""
 
     text: str | None = None
@@ -96,7 +104,8 @@ class Part(msgspec.Struct):
     function_response: FunctionResponse | None = None
 
 
-class Content(msgspec.Struct):
+@leaves_out("reasoning_content")
+class Content(Known):
     """A message: parts, or plain `content` in the Go port."""
 
     role: str | None = None
@@ -104,7 +113,12 @@ class Content(msgspec.Struct):
     content: Any = None
 
 
-class Usage(msgspec.Struct):
+@leaves_out(
+    "cache_tokens_details", "cached_content_token_count", "candidates_tokens_details",
+    "prompt_tokens_details", "tool_use_prompt_token_count", "tool_use_prompt_tokens_details",
+    "total_token_count", "traffic_type",
+)  # fmt: skip
+class Usage(Known):
     """The tokens of one response; thoughts are counted beside the candidates."""
 
     prompt_token_count: int | None = None
@@ -118,7 +132,13 @@ class Usage(msgspec.Struct):
         return sum(written) if written else None
 
 
-class Event(msgspec.Struct):
+@leaves_out(
+    "actions", "avg_logprobs", "branch", "cache_metadata", "citation_metadata", "custom_metadata",
+    "finish_reason", "grounding_metadata", "input_transcription", "interaction_id", "interrupted",
+    "live_session_resumption_update", "logprobs_result", "long_running_tool_ids", "options",
+    "output_transcription", "turn_complete",
+)  # fmt: skip
+class Event(Noting):
     """Something a user, an agent or a tool said."""
 
     id: str | None = None
@@ -142,14 +162,20 @@ class Event(msgspec.Struct):
         return ": ".join(told) or None
 
 
-class OpenAICall(msgspec.Struct):
+@leaves_out("index", "type")
+class OpenAICall(Noting):
     """A call as older versions of the Go port write it."""
 
     function: FunctionCall
     id: str | None = None
 
+    def called(self) -> FunctionCall:
+        """Return the call in ADK's words."""
+        found = gathered(self)
+        return FunctionCall(self.function.name, self.id, self.function.given(), unmapped=found)
 
-class PortedTool(msgspec.Struct):
+
+class PortedTool(Noting):
     """A call with its result, as the Go port writes it."""
 
     name: str | None = None
@@ -158,7 +184,8 @@ class PortedTool(msgspec.Struct):
     result: Any = UNSET
 
 
-class IntermediateData(msgspec.Struct):
+@leaves_out("intermediate_responses", "role")
+class IntermediateData(Known):
     """What happened between the user's words and the answer, in one of its five spellings."""
 
     tool_uses: list[FunctionCall] | None = None
@@ -168,14 +195,18 @@ class IntermediateData(msgspec.Struct):
     parts: list[Part] | None = None
 
 
-class TraceUsage(msgspec.Struct):
+@leaves_out("completion_tokens_details", "prompt_tokens_details", "total_tokens")
+class TraceUsage(Known):
     """The tokens of an invocation, as the Go port counts them."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
 
 
-class ExecutionTrace(msgspec.Struct):
+@leaves_out(
+    "input", "output", "root_agent_name", "root_invocation_id", "session_id", "status", "steps",
+)  # fmt: skip
+class ExecutionTrace(Known):
     """When an invocation ran and what it used, as the Go port writes it."""
 
     started_at: str | None = None
@@ -183,7 +214,8 @@ class ExecutionTrace(msgspec.Struct):
     usage: TraceUsage | None = None
 
 
-class Invocation(msgspec.Struct):
+@leaves_out("app_details", "invocation_id", "rubrics")
+class Invocation(Noting):
     """One user turn: what was said, called and answered."""
 
     user_content: Content | None = None
@@ -206,20 +238,37 @@ def said(content: Content | None, *, thought: bool = False) -> str | None:
     return "\n".join(texts) if texts else None
 
 
-def calls(invocation: Invocation) -> list[FunctionCall]:
-    """Return an invocation's calls: some writers give them twice, so the first spelling counts."""
+def _spellings(invocation: Invocation) -> list[list[FunctionCall]]:
     data = invocation.intermediate_data or IntermediateData()
     events = [part for event in data.invocation_events or () for part in event.parts()]
     answered = (invocation.agent_content and invocation.agent_content.parts) or []
-    spellings = (
-        [FunctionCall(tool.name, tool.id, tool.arguments) for tool in invocation.tools or ()],
+    return [
+        [
+            FunctionCall(tool.name, tool.id, tool.arguments, unmapped=tool.unmapped)
+            for tool in invocation.tools or ()
+        ],
         data.tool_uses or [],
-        [FunctionCall(c.function.name, c.id, c.function.given()) for c in data.tool_calls or ()],
+        [call.called() for call in data.tool_calls or ()],
         _called(events),
         _called(answered),
         _called(data.parts or []),
-    )
-    return next(filter(None, spellings), [])
+    ]
+
+
+def calls(invocation: Invocation) -> list[FunctionCall]:
+    """Return an invocation's calls: some writers give them twice, so the first spelling counts."""
+    return next(filter(None, _spellings(invocation)), [])
+
+
+def noted(invocation: Invocation) -> Unmapped:
+    """Return what is not known of an invocation, but for what becomes a step."""
+    found: Unmapped = {}
+    add(found, invocation.unmapped)
+    spellings = filter(None, _spellings(invocation))
+    next(spellings, None)
+    for again in spellings:
+        add(found, gathered(again, "calls"))
+    return found
 
 
 def _called(parts: list[Part]) -> list[FunctionCall]:

@@ -9,12 +9,14 @@ from msgspec import UnsetType
 
 from pipeline.landing.adk import Usage, said
 from pipeline.landing.model import Step
+from pipeline.landing.unmapped import add, note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pipeline.landing.adk import Event, FunctionCall, FunctionResponse
     from pipeline.landing.model import When
+    from pipeline.landing.unmapped import Unmapped
 
 _NO_ARGUMENTS = msgspec.Raw(b"null")
 
@@ -43,6 +45,8 @@ class Transcript:
 
     def __init__(self, agent: str | None = None) -> None:
         self.steps: list[Step] = []
+        self.unmapped: Unmapped = {}
+        """What is known of no step, but of the run."""
         self._agent = agent
         self._waiting: list[Step] = []
         self._responses = 0
@@ -72,12 +76,13 @@ class Transcript:
             call_id=call.id or None,
             turn_index=turn,
             actor=actor,
+            unmapped=call.unmapped,
             **more,
         )
         self.steps.append(step)
         self._waiting.append(step)
 
-    def take(self, response: FunctionResponse, turn: int, at: When = None) -> None:
+    def take(self, response: FunctionResponse, turn: int, at: When = None) -> Step:
         """Join a result into its call; one without a call becomes a message."""
         name, call_id = response.name or response.tool_name, response.id or response.tool_id or None
         output = response.content if response.response is None else response.response
@@ -87,9 +92,12 @@ class Transcript:
             step = Step("message", content=output, call_id=call_id, actor="tool", labels=labels)
             step.turn_index, step.started_at = turn, at
             self.steps.append(step)
+            note(step, response.unmapped)
         else:
             step.output = output
             step.is_error, step.error = failed(output)
+            note(step, response.unmapped, "result")
+        return step
 
     def _asked(self, name: str | None, call_id: str | None) -> Step | None:
         """Close the call a result answers: of the nearest response, the first that fits.
@@ -111,15 +119,24 @@ class Transcript:
         )
 
     def add(self, event: Event, turn: int) -> None:
-        """Add an event: first its results, then its words and calls."""
-        parts = event.parts()
+        """Add an event: first its results, then its words and calls.
+
+        What is not known of it is of the first step it makes, or of the call it answers.
+        """
+        parts, begin, answered = event.parts(), len(self.steps), None
         for part in parts:
             if part.function_response:
-                self.take(part.function_response, turn, event.timestamp)
+                answered = self.take(part.function_response, turn, event.timestamp)
         if event.author == "user":
             self.hear(said(event.content), turn, event.timestamp)
         elif event.failure() or not all(part.function_response for part in parts):
             self._respond(event, turn)
+        if self.steps[begin:]:
+            note(self.steps[begin], event.unmapped)
+        elif answered is not None:
+            note(answered, event.unmapped, "result")
+        else:
+            add(self.unmapped, event.unmapped, "events")
 
     def _respond(self, event: Event, turn: int) -> None:
         usage, thoughts = event.usage_metadata or Usage(), said(event.content, thought=True)

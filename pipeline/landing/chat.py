@@ -74,7 +74,8 @@ class _Chat:
         step = self._take(call_id, message.name)
         if step is None:
             orphan = self._said(message, "message", "tool", None)
-            orphan.call_id, orphan.labels = call_id, {"orphan_result": True}
+            orphan.call_id = call_id
+            orphan.labels = {**(orphan.labels or {}), "orphan_result": True}
         else:
             step.output, step.is_error = output, self._failed(message)
             note(step, message.noted(), "result")
@@ -91,7 +92,7 @@ class _Chat:
             output_tokens=usage.completion_tokens,
             cost_usd=message.cost,
             started_at=message.timestamp,
-            labels={"refusal": message.refusal} if message.refusal else None,
+            labels=message.labels(),
             unmapped=message.noted(),
         )
         self.steps.append(step)

@@ -16,8 +16,8 @@ SYNTHETIC = "<synthetic>"
 
 
 @leaves_out(
-    "cache_creation", "inference_geo", "iterations", "server_tool_use", "service_tier", "speed"
-)
+    "cache_creation", "inference_geo", "iterations", "server_tool_use", "service_tier", "speed",
+)  # fmt: skip
 class Usage(Known):
     """The tokens of one response: fresh input, and input written to or read from the cache."""
 
@@ -54,14 +54,9 @@ class Block(Noting):
 
 
 @leaves_out(
-    "container",
-    "context_management",
-    "role",
-    "stop_details",
-    "stop_reason",
-    "stop_sequence",
+    "container", "context_management", "role", "stop_details", "stop_reason", "stop_sequence",
     "type",
-)
+)  # fmt: skip
 class Message(Noting):
     """An Anthropic message."""
 

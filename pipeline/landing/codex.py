@@ -9,6 +9,7 @@ import msgspec
 
 from pipeline.landing.messages import text_of
 from pipeline.landing.transcript import Outcome
+from pipeline.landing.unmapped import Known, Noting, decoder
 
 _EXIT = re.compile(r"^(?:Exit code:|Process exited with code) (-?\d+)$", re.MULTILINE)
 _WALL = re.compile(r"^Wall time: ([\d.]+) seconds?$", re.MULTILINE)
@@ -26,14 +27,14 @@ _FAILED = (
 )
 
 
-class Metadata(msgspec.Struct):
+class Metadata(Known):
     """How a command ended."""
 
     exit_code: int | None = None
     duration_seconds: float | None = None
 
 
-class Logged(msgspec.Struct):
+class Logged(Noting):
     """A result given as JSON text."""
 
     output: Any
@@ -46,7 +47,7 @@ class McpResult(msgspec.Struct, rename="camel"):
     is_error: bool
 
 
-_logged = msgspec.json.Decoder(Logged).decode
+_logged = decoder(Logged)
 _mcp = msgspec.json.Decoder(McpResult).decode
 
 
@@ -81,6 +82,7 @@ def _from_json(text: str) -> Outcome | None:
         told.output,
         is_error=told.metadata.exit_code not in {0, None},
         duration_ms=None if seconds is None else seconds * 1000,
+        unmapped=told.unmapped,
     )
 
 

@@ -8,8 +8,9 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from pipeline.landing.codex import outcome
-from pipeline.landing.messages import text_of
+from pipeline.landing.messages import text_of, unmapped_parts
 from pipeline.landing.transcript import Transcript, label, raw, spend
+from pipeline.landing.unmapped import Known, Noting, add, leaves_out, noted
 
 if TYPE_CHECKING:
     from pipeline.landing.model import Step, When
@@ -23,10 +24,12 @@ _INJECTED = (
     "<turn_aborted>",
     "# AGENTS.md instructions",
 )
+_PASSED_OVER = {"compaction", "compaction_summary", "context_compaction", "ghost_snapshot"}
 _ACTORS = {"developer": "system", "user": "user"}
 
 
-class Item(msgspec.Struct):
+@leaves_out("encrypted_content", "end_turn", "ghost_commit", "id", "metadata", "phase")
+class Item(Noting):
     """One item of OpenAI's Responses API."""
 
     type: str = ""
@@ -42,15 +45,21 @@ class Item(msgspec.Struct):
     status: str | None = None
 
 
-class Usage(msgspec.Struct):
+@leaves_out("reasoning_output_tokens", "total_tokens")
+class Usage(Known):
     """Tokens; cached ones are part of the input, reasoning is part of the output."""
 
     input_tokens: int | None = None
     cached_input_tokens: int | None = None
     output_tokens: int | None = None
 
+    def told(self) -> tuple[int | None, ...]:
+        """Return the numbers."""
+        return self.input_tokens, self.cached_input_tokens, self.output_tokens
 
-class TokenInfo(msgspec.Struct):
+
+@leaves_out("model_context_window")
+class TokenInfo(Known):
     """What the last request used, and the running total, which may restart."""
 
     last_token_usage: Usage | None = None
@@ -70,10 +79,17 @@ class Items:
         self._response: Step | None = None
         self._last: Step | None = None
         self._unspent: list[Usage] = []
-        self._total: Usage | None = None
+        self._total: tuple[int | None, ...] | None = None
 
     def add(self, item: Item, at: When) -> None:
-        """Add one item."""
+        """Add one item, and what is not known of it."""
+        self._added(item, at)
+        found = unmapped_parts(item.content)
+        add(found, unmapped_parts(item.summary, "summary"))
+        add(found, item.unmapped)
+        self.transcript.note(found)
+
+    def _added(self, item: Item, at: When) -> None:
         if item.type == "message":
             self._message(item, at)
         elif item.type == "reasoning":
@@ -90,6 +106,8 @@ class Items:
             self.transcript.answer(item.call_id, outcome(item.output), at)
         elif item.type in {"local_shell_call", "web_search_call"}:
             self._built_in(item, at)
+        elif item.type not in _PASSED_OVER:
+            self.transcript.note(noted("type", item.type))
 
     def _message(self, item: Item, at: When) -> None:
         text = text_of(item.content)
@@ -129,6 +147,7 @@ class Items:
             for usage in self._unspent:
                 _use(self._response, usage)
             self._unspent.clear()
+        self.transcript.touch(self._response)
         return self._response
 
     def count(self, info: TokenInfo) -> None:
@@ -143,7 +162,8 @@ class Items:
             self._response = None
 
     def _repeats(self, info: TokenInfo) -> bool:
-        before, self._total = self._total, info.total_token_usage
+        total = info.total_token_usage
+        before, self._total = self._total, None if total is None else total.told()
         return before == self._total
 
     def finished(self) -> list[Step]:

@@ -9,22 +9,25 @@ from msgspec import UNSET, UnsetType
 
 from pipeline.landing.messages import text_of
 from pipeline.landing.transcript import Outcome, raw
+from pipeline.landing.unmapped import Known, Noting, leaves_out
 
 
-class Failure(msgspec.Struct):
+class Failure(Known):
     """What went wrong."""
 
     message: str | None = None
 
 
-class McpResult(msgspec.Struct):
+@leaves_out("_meta", "is_error")
+class McpResult(Known):
     """What an MCP server returned."""
 
     content: Any = None
     structured_content: Any = None
 
 
-class Item(msgspec.Struct):
+@leaves_out("action", "agents_states", "receiver_thread_ids", "sender_thread_id")
+class Item(Noting):
     """One item: a text, a thought or a call, as far as it has come."""
 
     id: str = ""

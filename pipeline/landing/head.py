@@ -26,7 +26,8 @@ class Head(NamedTuple):
     """What the first bytes of a file show: enough to tell its format by content."""
 
     framing: str
-    """lines, array, object, documents (several of these two), parquet, other (no JSON) or empty."""
+    """lines, array, object, documents (several of these two), parquet, folder (a file
+    per event), other (no JSON) or empty."""
     first: Any
     """The first record, decoded as far as the head goes (the first element of an array).
 
@@ -65,7 +66,7 @@ def _undamaged(data: bytes) -> Any:
     return _partial(data[: max(0, len(before) + column - 1)])
 
 
-def _is_whole(line: bytes) -> bool:
+def is_whole(line: bytes) -> bool:
     """Tell whether a line is one JSON value by its shape, whatever its text is encoded in."""
     try:
         jiter.from_json(line.decode(errors="replace").encode())
@@ -76,7 +77,7 @@ def _is_whole(line: bytes) -> bool:
 
 def _stand_alone(lines: list[bytes]) -> bool:
     """Tell whether most lines are records by themselves: in a document, commas follow them."""
-    whole = [line[:1] in START and _is_whole(line) for line in lines]
+    whole = [line[:1] in START and is_whole(line) for line in lines]
     return 2 * sum(whole) > len(whole)
 
 
@@ -97,7 +98,7 @@ def look(text: bytes, name: str = "", *, whole: bool = True) -> Head:
     value = _partial(body)
     # The first of many lines may be damaged: then the others tell that each is a record.
     record = first_line.rstrip(b",")  # no document goes on behind a value and a comma
-    by_line = several and (_is_whole(record) or _stand_alone(lines[1:]))
+    by_line = several and (is_whole(record) or _stand_alone(lines[1:]))
     if body[:1] == b"[" and not by_line:
         value = _undamaged(body) if value is None else value
         items = value if isinstance(value, list) else []
@@ -128,5 +129,5 @@ def of_several(head: Head) -> Head:
 def _good(records: Iterable[bytes]) -> list[Any]:
     """Decode records as far as they go: those that are whole first, what is no JSON left out."""
     found = [(_partial(record), record) for record in records]
-    good = [(value, _is_whole(record)) for value, record in found if value is not None]
+    good = [(value, is_whole(record)) for value, record in found if value is not None]
     return [value for value, _ in sorted(good, key=lambda one: not one[1])]

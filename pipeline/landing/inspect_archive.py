@@ -6,17 +6,18 @@ import re
 import struct
 import zipfile
 import zlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
-from pipeline.landing.framing import member_of
+from pipeline.landing.framing import member_of, members_but
 from pipeline.landing.reader import Piece
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from pipeline.landing.places import Place
     from pipeline.landing.reader import Head, Source
 
+T = TypeVar("T")
 MAGIC = b"PK\x03\x04"
 _SAMPLE = re.compile(r"samples/[^/]+\.json")
 _UNREADABLE = (
@@ -75,14 +76,23 @@ def reread(source: Source, places: Sequence[Place]) -> Iterator[bytes]:
 
 def header(source: Source, name: str) -> bytes | None:
     """Return a member of the log's header; a log that never finished has only its first page."""
+    return _of_header(source, lambda file: member_of(file, name))
+
+
+def others(source: Source, names: Collection[str]) -> list[tuple[str, bytes]]:
+    """Return the members of the log's header that are not among `names`."""
+    return _of_header(source, lambda file: list(members_but(file, names))) or []
+
+
+def _of_header(source: Source, read: Callable[[BinaryIO], T]) -> T | None:
     if not is_archive(source.head):
         with source.open() as file:
-            return member_of(file, name)
+            return read(file)
     try:
         with zipfile.ZipFile(source.path) as archive:
             there = archive.namelist()
             page = next(page for page in ("header.json", "_journal/start.json") if page in there)
             with archive.open(page) as file:
-                return member_of(file, name)  # type: ignore[arg-type]  # reads as any other file
+                return read(file)  # type: ignore[arg-type]  # reads as any other file
     except (*_UNREADABLE, StopIteration):
         return None

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec import UNSET
 
 from pipeline.landing.chat import steps_of
 from pipeline.landing.messages import Id, Message, Raw, ToolCall
+from pipeline.landing.unmapped import Known, Noting, leaves_out
 
 if TYPE_CHECKING:
     from pipeline.landing.model import Step
 
 
-class Call(msgspec.Struct):
+@leaves_out("type", "view", "parse_error", "internal")
+class Call(Noting):
     """A call, with its arguments as an object."""
 
     function: str
@@ -22,14 +23,15 @@ class Call(msgspec.Struct):
     arguments: Raw = UNSET
 
 
-class Fault(msgspec.Struct):
+class Fault(Known):
     """Why a call failed."""
 
     message: str | None = None
     type: str | None = None
 
 
-class Turn(msgspec.Struct):
+@leaves_out("id", "source", "model", "metadata", "internal")
+class Turn(Noting):
     """One message."""
 
     role: str
@@ -49,7 +51,8 @@ class Answer(Message):
 def message(turn: Turn) -> Answer:
     """Return a turn as the message that chats share."""
     calls = [
-        ToolCall(id=c.id, name=c.function, arguments=c.arguments) for c in turn.tool_calls or ()
+        ToolCall(id=c.id, name=c.function, arguments=c.arguments, unmapped=c.unmapped)
+        for c in turn.tool_calls or ()
     ]
     return Answer(
         role=turn.role,
@@ -58,6 +61,7 @@ def message(turn: Turn) -> Answer:
         tool_call_id=turn.tool_call_id,
         name=turn.function,
         error=turn.error,
+        unmapped=turn.unmapped,
     )
 
 

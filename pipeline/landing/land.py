@@ -15,6 +15,7 @@ from pipeline.lake import Lake
 from pipeline.landing.beside import land_beside
 from pipeline.landing.chunks import cut
 from pipeline.landing.commit import Outcome, commit, landed_before
+from pipeline.landing.folders import foldered
 from pipeline.landing.known import Known
 from pipeline.landing.masking import droppable
 from pipeline.landing.options import Options
@@ -64,7 +65,8 @@ def land(  # noqa: PLR0913 - the command's options, one each
         redact: mask keys, bearer tokens, passwords and e-mail addresses, wherever text is
             stored, before anything is. Keys of calls are made from masked arguments, and
             references are masked alike: calls that differ in secrets alone are equal.
-        drop: what is stored as null: "outputs" (of tools), "contents" (what was said in steps).
+        drop: what is stored as null: "outputs" (of tools), "contents" (what was said in steps);
+            of fields there that the format does not know the names alone are kept.
         workers: processes that decode; default: one per core.
         dry_run: decode and count, write nothing.
         engine: where files are decoded (`pipeline.engines.chosen`); default: this machine. The
@@ -110,7 +112,8 @@ def land(  # noqa: PLR0913 - the command's options, one each
         refused = over.land(named, Lake.create(lake), format, report, tell)
     else:
         with Copies() as copies:
-            refused = recognise_all(unpacked(expand(named), copies), named, format, report)
+            found = foldered(unpacked(expand(named), copies), format)
+            refused = recognise_all(found, named, format, report)
             target = None if dry_run else Lake.create(lake)
             logs, said = rooms_of(report.recognised)
             chunks = cut(parted(logs), options.text())

@@ -85,6 +85,10 @@ class Message(Noting):
         add(found, self.unmapped)
         return found
 
+    def labels(self) -> dict[str, Any] | None:
+        """Return what the message says that no column holds."""
+        return {"refusal": self.refusal} if self.refusal else None
+
     def calls(self) -> list[ToolCall]:
         """Return the calls made, in either spelling."""
         if self.tool_calls or self.function_call is None:
@@ -116,12 +120,12 @@ def text_of(content: Any) -> Any:
 _PARTS = {
     "type", "text", "image_url", "image", "input_audio", "audio", "file", "document", "source",
     "refusal", "annotations", "citations", "cache_control", "thinking", "reasoning", "signature",
-    "data", "detail", "file_id", "mime_type", "id", "index",
+    "data", "detail", "file_id", "mime_type", "id", "index", "logprobs",
 }  # fmt: skip
 """What parts of a content have that is known: of all this only text is read."""
 
 
-def unmapped_parts(content: Any) -> Unmapped:
+def unmapped_parts(content: Any, at: str = "content") -> Unmapped:
     """Return what is not known of the parts that `text_of` takes a content's text from.
 
     >>> unmapped_parts([{"type": "text", "text": "a", "mood": "calm"}])
@@ -131,7 +135,7 @@ def unmapped_parts(content: Any) -> Unmapped:
     if isinstance(content, list) and all(_is_part(item) for item in content):
         for item in content:
             if isinstance(item, dict):
-                add(found, rest(item, _PARTS), "content")
+                add(found, rest(item, _PARTS), at)
     return found
 
 

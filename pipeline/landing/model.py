@@ -7,6 +7,7 @@ Arguments stay undecoded (`msgspec.Raw`): they are canonicalised once, where col
 
 from __future__ import annotations
 
+import posixpath
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -150,6 +151,16 @@ class Damage(NamedTuple):
     detail: str
     data: bytes
     """The damaged bytes: what the excerpt is made of."""
+    member: str = ""
+    """The file it stands in, seen from the source, where that is a folder."""
+
+    def shown(self, source: str) -> str:
+        """Return the path of the file it stands in.
+
+        >>> Damage(1, 0, "", "", b"", "../state.json").shown("talk/events")
+        'talk/state.json'
+        """
+        return posixpath.normpath(posixpath.join(source, self.member)) if self.member else source
 
 
 REASONS = {

@@ -176,3 +176,15 @@ def _exit_code(extras: msgspec.Raw | UnsetType) -> int | None:
         return None
     ran = told.metadata.exit_code if told and told.metadata else None
     return told.exit_code if told and ran is None else ran
+
+
+def is_event(value: Any) -> bool:
+    """Tell whether a value is an event: of the SDK's kinds, or an action or observation before it."""
+    if not isinstance(value, dict):
+        return False
+    kind = value.get("kind")
+    if isinstance(kind, str) and kind.endswith(("Event", "Observation")) and "source" in value:
+        return True
+    return (isinstance(value.get("action"), str) and "args" in value) or (
+        isinstance(value.get("observation"), str) and {"content", "extras"} & value.keys() != set()
+    )

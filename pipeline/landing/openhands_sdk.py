@@ -21,6 +21,8 @@ from pipeline.landing.transcript import Outcome, label
 from pipeline.landing.unmapped import Known, Noting, decoder, glance, leaves_out, noted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pipeline.landing.model import Step
 
 Raw = msgspec.Raw | UnsetType
@@ -232,7 +234,10 @@ class SdkEvents(Events):
     def _state(self, event: Event) -> None:
         """Read what is told of the whole run: its state may be logged again and again."""
         told = event.value if isinstance(event.value, dict) else {}
-        stats = told if event.key == "stats" else told.get("stats")
+        self.spend(told if event.key == "stats" else told.get("stats"))
+
+    def spend(self, stats: Any) -> None:
+        """Read what all models have used so far, in place of what was told before."""
         used = stats.get("usage_to_metrics") if isinstance(stats, dict) else None
         try:
             found = _spent(msgspec.json.encode(used or {}))
@@ -267,18 +272,28 @@ def _total(spent: list[Spent]) -> Metrics:
     )
 
 
-def is_event(value: Any) -> bool:
-    """Tell whether a value is an event of the SDK."""
-    kind = value.get("kind") if isinstance(value, dict) else None
-    return isinstance(kind, str) and kind.endswith(("Event", "Observation")) and "source" in value
-
-
 class _Kind(msgspec.Struct):
     kind: str | None = None
 
 
 _kind = msgspec.json.Decoder(_Kind).decode
-_event = decoder(Event)
+decode_event = decoder(Event)
+
+
+def collected(found: Sequence[Event]) -> tuple[SdkEvents, list[When]]:
+    """Return the steps of events, and the events' times."""
+    events = SdkEvents()
+    for event in found:
+        events.take(event)
+    return events, [event.timestamp for event in found]
+
+
+def is_one(data: bytes | msgspec.Raw) -> bool:
+    """Tell whether an event is of the SDK, and none of those before it."""
+    try:
+        return _kind(data).kind is not None
+    except msgspec.DecodeError:
+        return False
 
 
 def collect(history: list[msgspec.Raw]) -> tuple[SdkEvents, list[When]] | None:
@@ -287,13 +302,6 @@ def collect(history: list[msgspec.Raw]) -> tuple[SdkEvents, list[When]] | None:
     Raises:
         RejectError: an event is damaged.
     """
-    try:
-        if not history or _kind(history[0]).kind is None:
-            return None
-    except msgspec.ValidationError:
+    if not history or not is_one(history[0]):
         return None
-    events = SdkEvents()
-    found = [decoding(_event, bytes(one)) for one in history]
-    for event in found:
-        events.take(event)
-    return events, [event.timestamp for event in found]
+    return collected([decoding(decode_event, bytes(one)) for one in history])

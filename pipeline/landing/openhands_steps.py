@@ -145,7 +145,7 @@ class Events:
         return steps
 
 
-_item = decoder(Event | list[Event])
+decode_item = decoder(Event | list[Event])
 
 
 def collect(history: Sequence[msgspec.Raw]) -> tuple[Events, list[When]]:
@@ -156,10 +156,14 @@ def collect(history: Sequence[msgspec.Raw]) -> tuple[Events, list[When]]:
     Raises:
         RejectError: an event is not of the format's types.
     """
+    return collected([decoding(decode_item, bytes(data)) for data in history])
+
+
+def collected(items: Sequence[Event | list[Event]]) -> tuple[Events, list[When]]:
+    """Return the steps of events, or pairs of them, and the events' times."""
     events = Events()
     times: list[When] = []
-    for data in history:
-        item = decoding(_item, bytes(data))
+    for item in items:
         for event in item if isinstance(item, list) else [item]:
             events.add(event)
             times.append(event.timestamp)

@@ -11,10 +11,10 @@ import re
 from base64 import b64decode
 from typing import Any
 
-import msgspec
-
 from pipeline.landing.model import RejectError
 from pipeline.landing.spans import Event, Span
+from pipeline.landing.unmapped import Known, Noting, Unmapped, add, leaves_out
+from pipeline.landing.unread import unread
 
 _HEX_BYTES = {32: 16, 16: 8}
 _BASE64_BYTES = {24: 16, 12: 8}
@@ -22,7 +22,8 @@ _TWO_64 = 1 << 64
 _SNAKE = (
     "trace_id", "span_id", "parent_span_id", "start_time_unix_nano", "end_time_unix_nano",
     "time_unix_nano", "observed_time_unix_nano", "event_name", "string_value", "int_value", "double_value", "bool_value", "array_value",
-    "kvlist_value", "bytes_value",
+    "kvlist_value", "bytes_value", "trace_state", "dropped_attributes_count",
+    "dropped_events_count", "dropped_links_count", "severity_number", "severity_text", "entity_refs",
 )  # fmt: skip
 # No text within a string is like it: its quotes are escaped. And OTLP's JSON has no other keys
 # than its own: those of attributes are values.
@@ -34,7 +35,7 @@ _CAMEL = {
 _FAILED = {2, "2", "STATUS_CODE_ERROR", "ERROR", "Error"}
 
 
-class Value(msgspec.Struct):
+class Value(Known):
     """An attribute's value, of which one member is given."""
 
     stringValue: str | None = None  # noqa: N815 - OTLP's own names
@@ -58,40 +59,45 @@ class Value(msgspec.Struct):
         return next((v for v in (self.boolValue, self.doubleValue, self.bytesValue) if v is not None), None)  # fmt: skip
 
 
-class Values(msgspec.Struct):
+class Values(Known):
     """A list of values."""
 
     values: list[Value] | None = None
 
 
-class KeyValue(msgspec.Struct):
+class KeyValue(Known):
     """One attribute."""
 
     key: str = ""
     value: Value | None = None
 
 
-class KeyValues(msgspec.Struct):
+class KeyValues(Known):
     """Attributes within an attribute."""
 
     values: list[KeyValue] | None = None
 
 
-class SpanEvent(msgspec.Struct):
+@leaves_out("timeUnixNano", "droppedAttributesCount")
+class SpanEvent(Known):
     """An event of a span."""
 
     name: str = ""
     attributes: list[KeyValue] | None = None
 
 
-class Status(msgspec.Struct):
+class Status(Known):
     """How a span ended."""
 
     code: int | str | None = None
     message: str | None = None
 
 
-class Entry(msgspec.Struct):
+@leaves_out(
+    "kind", "traceState", "flags", "links", "droppedAttributesCount", "droppedEventsCount",
+    "droppedLinksCount", "severityNumber", "severityText", "entityRefs",
+)  # fmt: skip
+class Entry(Noting):
     """One span, or a log record of one; or, of no trace, the resource of those that follow it."""
 
     traceId: str | None = None  # noqa: N815
@@ -131,6 +137,12 @@ class Entry(msgspec.Struct):
             str(self.eventName or attributes.get("event.name") or ""), {**told, **attributes}
         )
 
+    def unknown(self, attributes: dict[str, Any]) -> Unmapped:
+        """Return what is not known of the entry, and of its attributes."""
+        found = unread(attributes)
+        add(found, self.unmapped)
+        return found
+
     def span(self) -> Span:
         """Return the span, without its reading.
 
@@ -149,6 +161,7 @@ class Entry(msgspec.Struct):
             failed=failed,
             error=message,
             attributes=attributes,
+            unmapped=self.unknown(attributes),
             events=[Event(event.name, plain(event.attributes)) for event in self.events or ()],
         )
 

@@ -9,11 +9,13 @@ from xxhash import xxh3_64_hexdigest
 from pipeline.landing.genai import answers, tells_messages
 from pipeline.landing.otlp import Entry, hex_id, plain
 from pipeline.landing.spans import Event, Span, unique
+from pipeline.landing.unmapped import Unmapped, add
 from pipeline.landing.vocabulary import understood
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+_EVALUATED = "gen_ai.evaluation.result"
 _OPERATION = "gen_ai.operation.name"
 
 
@@ -23,6 +25,7 @@ class Logged(NamedTuple):
     time: int
     event: Event
     resource: dict[str, Any]
+    unmapped: Unmapped
 
 
 class Trace:
@@ -34,6 +37,10 @@ class Trace:
 
     def __init__(self) -> None:
         self.id: str | None = None
+        self.unmapped: Unmapped = {}
+        """What is not known around the spans."""
+        self.scores: dict[str, Any] = {}
+        """What evaluations made of them, as labels."""
         self._resource: dict[str, Any] = {}
         self._spans: list[Span] = []
         self._logged: dict[str, list[Logged]] = {}
@@ -43,6 +50,7 @@ class Trace:
         """Add a span, a log record, or the resource of those that follow."""
         if entry.spanId is None and entry.traceId is None and not entry.is_log:
             self._resource = plain(entry.attributes)
+            add(self.unmapped, entry.unmapped, "resource")
             return
         self.id = hex_id(entry.traceId or "")
         if not entry.is_log:
@@ -50,11 +58,22 @@ class Trace:
             span.resource = self._resource
             self._spans.append(span)
         elif tells_messages(event := entry.event()):
-            told = Logged(entry.time(), event, self._resource)
+            attributes = {k: v for k, v in event.attributes.items() if "." in k}
+            told = Logged(entry.time(), event, self._resource, entry.unknown(attributes))
             known = named(entry.spanId)
             records = self._logged.setdefault(hex_id(known), []) if known else self._loose
             if told not in records:  # an exporter may send a batch twice
                 records.append(told)
+        elif event.name == _EVALUATED:
+            self._scored(event)
+
+    def _scored(self, event: Event) -> None:
+        given = event.attributes
+        name = given.get("gen_ai.evaluation.name")
+        values = (given.get(f"gen_ai.evaluation.score.{kind}") for kind in ("value", "label"))
+        value = next((one for one in values if one is not None), None)
+        if isinstance(name, str) and value is not None:
+            self.scores[f"score.{name}"] = value
 
     def understood(self) -> Iterator[Span]:
         """Yield the spans with all that is told of them.
@@ -81,6 +100,9 @@ class Trace:
             if not (span.attributes or span.name):
                 span.attributes = _operation(records)
             span.events += [told.event for told in records]
+            span.unmapped = span.unmapped or {}
+            for told in records:
+                add(span.unmapped, told.unmapped)
             understood(span)
         yield from here.values()
 

@@ -8,6 +8,7 @@ from pipeline.engines.landing import SharedCopies, regrouped, staged_batches
 from pipeline.engines.shelf import shelved
 from pipeline.landing.beside import land_beside
 from pipeline.landing.commit import commit, landed_before
+from pipeline.landing.folders import foldered
 from pipeline.landing.known import Known
 from pipeline.landing.parting import parted
 from pipeline.landing.reader import expand
@@ -50,6 +51,8 @@ class Over(NamedTuple):
             sources = unpacked(expand(named), copies)
             if self.regroup is not None:
                 sources = regrouped(self.engine, shelf, sources, self.regroup)
+            else:
+                sources = foldered(sources, wanted)
             refused = recognise_all(sources, named, wanted, report)
             logs, said = rooms_of(report.recognised)
             landed = frozenset(landed_without_tasks(lake) | shelf.published())

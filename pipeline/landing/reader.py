@@ -21,14 +21,14 @@ import polars as pl
 
 from pipeline.errors import SourceNotFoundError
 from pipeline.landing.documents import Extent, documents_of, extents_of, section, several
-from pipeline.landing.framing import elements_of, member_of
+from pipeline.landing.framing import elements_of, member_of, members_but
 from pipeline.landing.glue import GLUE, unglued
-from pipeline.landing.head import BOM, START, Head, look, of_several
+from pipeline.landing.head import BOM, START, Head, is_whole, look, of_several
 from pipeline.landing.lines import Block, blocks, late
 from pipeline.landing.whole import Element, is_one_value, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from pipeline.landing.model import Damage
 
@@ -36,9 +36,10 @@ __all__ = ("Head", "Piece", "Source", "expand", "look", "unglued", "wide_encodin
 
 HEAD_BYTES = 1 << 18
 BLOCK = 1 << 20
-GOES_ON = {b"{": b'"}', b"[": b'{["]-0123456789tfn'}
-"""A line that is one of these begins a document printed over many, if such a character follows."""
-FAR = 1 << 10
+ALONE = (b"{", b"[")
+"""A line like this may begin a document printed over many."""
+MOST_TRIES = 3
+"""So often that is found out: it may read far."""
 LITTLE_TEXT = 1 << 16
 """Of so little in a block each line is looked at by itself."""
 
@@ -79,6 +80,8 @@ class Source:
     """Why the file ends early, where it was unpacked from a damaged one."""
     within: Extent | None = None
     """Which of the file's documents it is, where it is one of several."""
+    files: tuple[Source, ...] = ()
+    """What it is made of, where it is a folder that holds one run."""
 
     def open(self) -> BinaryIO:
         """Open the file for reading bytes."""
@@ -90,7 +93,7 @@ class Source:
 
         Places in such a source count from the document's begin.
         """
-        if self.within is not None or not self._may_be_several:
+        if not self._may_hold_several:
             return [self]
         with self.open() as file:
             extents = list(extents_of(file))
@@ -99,9 +102,16 @@ class Source:
         found = [replace(self, within=extent, damage=None) for extent in extents]
         return [*found[:-1], replace(found[-1], damage=self.damage)]
 
+    @property
+    def _may_hold_several(self) -> bool:
+        """Tell whether this is a file, and of JSON as far as it shows."""
+        begins = self.head.text.removeprefix(BOM).lstrip()[:1]
+        json = self.within is None and not self.files and begins in (b"{", b"[")
+        return json and not self._is_one_value
+
     def first(self) -> Source | None:
         """Return the first of several documents as a source; None where there are not several."""
-        if self.within is not None or not self._may_be_several:
+        if not self._may_hold_several:
             return None
         with self.open() as file:
             extents = list(islice(extents_of(file), 2))
@@ -109,7 +119,11 @@ class Source:
 
     @cached_property
     def head(self) -> Head:
-        """Look at the first bytes."""
+        """Look at the first bytes; a folder is looked at in the first file that is an object."""
+        if self.files:
+            heads = (file.head for file in self.files)
+            first = next((head.first for head in heads if isinstance(head.first, dict)), None)
+            return Head("folder", first, None, b"", self.path.name)
         with self.open() as file:
             text = file.read(HEAD_BYTES)
         if text.startswith(PARQUET):
@@ -121,10 +135,6 @@ class Source:
             return head
         with self.open() as file:
             return of_several(head) if several(file) else head
-
-    @property
-    def _may_be_several(self) -> bool:
-        return self.head.framing not in {"parquet", "empty", "other"} and not self._is_one_value
 
     @cached_property
     def _is_one_value(self) -> bool:
@@ -139,6 +149,7 @@ class Source:
         Where a document printed over many lines begins, documents are read from there on.
         """
         offset = ordinal = number = 0
+        tries = MOST_TRIES
         with self.open() as file:
             while lines := file.readlines(BLOCK):
                 split = not glued and _may_be_glued(lines)
@@ -150,18 +161,20 @@ class Source:
                         data, begin = late(line, offset, first=number == 1)
                     offset += len(line)
                     for at, value in unglued(data) if split else ((0, data),):
-                        if value in GOES_ON and _goes_on(file, offset, value):
+                        if value in ALONE and tries and _goes_on(file, number, begin + at):
                             yield from _printed(file, number, begin + at, ordinal)
                             return
+                        tries -= value in ALONE
                         if value:
                             yield Piece(value, number, begin + at, ordinal)
                             ordinal += 1
 
     def blocks(self) -> Iterator[Block | Piece]:
         """Yield the glued lines of `lines`, many at a time, and documents where these begin."""
+        tries = MOST_TRIES
         with self.open() as file:
             for block in blocks(file):
-                begun = _alone(file, block) if 1 in block.sizes else None
+                begun, tries = _alone(file, block, tries)
                 if begun is not None:
                     yield block.split(begun)[0]
                     line, offset = block.lines[begun], block.offsets[begun]
@@ -213,6 +226,17 @@ class Source:
             if not found and member_of(BytesIO(piece.data), member) is None:
                 yield piece
 
+    def others(self, member: str, known: Collection[str]) -> Iterator[tuple[str, bytes]]:
+        """Yield what the documents with an array `member` hold beside the members `known`."""
+        if not self.several:
+            with self.open() as file:
+                yield from members_but(file, known)
+            return
+        for piece in self.records():
+            found = list(members_but(BytesIO(piece.data), known))
+            if found and member_of(BytesIO(piece.data), member) is not None:
+                yield from found
+
     def records(self, *, glued: bool = False) -> Iterator[Piece]:
         """Yield lines (see there), array elements or the document: whatever the content is."""
         framing = self.head.framing
@@ -241,29 +265,24 @@ def _elements(document: Element) -> Iterator[Element]:
         yield Element(body, line + down - 1, offset + at)
 
 
-def _alone(file: BinaryIO, block: Block) -> int | None:
-    """Return which line of a block begins a document printed over many; None where none does."""
+def _alone(file: BinaryIO, block: Block, tries: int) -> tuple[int | None, int]:
+    """Return which line of a block begins a document printed over many, and the tries left."""
     for number, size in enumerate(block.sizes):
         at = block.offsets[number] - block.offsets[0]
-        bracket = bytes(block.data[at : at + 1])
-        if size == 1 and bracket in GOES_ON:
-            here = file.tell()
-            file.seek(block.offsets[number])
-            offset = block.offsets[number] + len(file.readline())
-            file.seek(here)
-            if _goes_on(file, offset, bracket):
-                return number
-    return None
+        if size == 1 and block.data[at : at + 1] in ALONE:
+            if tries and _goes_on(file, block.lines[number], block.offsets[number]):
+                return number, tries
+            tries -= 1
+    return None, tries
 
 
-def _goes_on(file: BinaryIO, offset: int, bracket: bytes) -> bool:
-    """Tell whether a line that is a bracket alone begins a document: its text goes on behind it."""
+def _goes_on(file: BinaryIO, line: int, begin: int) -> bool:
+    """Tell whether a sound document begins with a bracket that stands alone on its line."""
     here = file.tell()
-    file.seek(offset)
-    following = file.read(FAR)
+    size = file.seek(0, SEEK_END) - begin
+    found = next(documents_of(section(file, Extent(line, begin, size))), None)
     file.seek(here)
-    begins = following.lstrip()[:1]
-    return bool(begins) and following[:1] not in START and begins in GOES_ON[bracket]
+    return found is not None and len(found.data) > 1 and is_whole(found.data)
 
 
 def _may_be_glued(lines: list[bytes]) -> bool:

@@ -17,6 +17,7 @@ from pipeline.landing.masking import Item, withhold
 from pipeline.landing.model import Damage, RejectError, Run, Task
 from pipeline.landing.references import ReferenceBook
 from pipeline.landing.stacked import Stacked
+from pipeline.landing.unmapped import note
 from pipeline.redact import excerpt, redact
 from pipeline.schema import Runs, Steps
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from pipeline.landing.reader import Piece
 
 MOST_UINT32 = (1 << 32) - 1
+MOST_NAMES = 1000
+"""So many fields that no format knows are counted one by one: names may be data, too."""
 FLUSH_RUNS = 1024
 FLUSH_BYTES = 1 << 21
 """Decoded records become columns this often: objects cost ten times what columns do."""
@@ -80,21 +83,26 @@ class Rows:
                 continue
             if isinstance(item, Task):
                 task = self._withheld(item)
-                tasks.setdefault(self._told(task), task)
+                _take(tasks, self._told(task), task)
                 continue
             run_id = item.run_id or self._derived(piece, item, number, occurrence)
             runs.append(
                 _Waiting(self._withheld(item), run_id, piece, shown, form.silence_is_success)
             )
         for damage in damages:
-            self._refuse(shown, *damage)
-        names = _unmapped(item for item in found if not isinstance(item, Damage))
-        self.unmapped.update((form.name, name) for name in names)
+            self._refuse(damage.shown(shown), *damage[:5])
+        for name in _unmapped(item for item in found if not isinstance(item, Damage)):
+            self._count(form.name, redact(name))
         self._waiting += runs
-        self._tasks |= {told: task for told, task in tasks.items() if told not in self._tasks}
+        for told, task in tasks.items():
+            _take(self._tasks, told, task)
         self._bytes += len(piece.data)
         if len(self._waiting) >= FLUSH_RUNS or self._bytes >= FLUSH_BYTES:
             self.flush()
+
+    def _count(self, form: str, name: str) -> None:
+        many = len(self.unmapped) >= MOST_NAMES and (form, name) not in self.unmapped
+        self.unmapped[form, "(others)" if many else name] += 1
 
     def add_many(self, shown: str, group: Group, form: Format) -> bool:
         """Take in records the short way; False, and nothing taken, where one needs a closer look."""
@@ -194,6 +202,12 @@ class Rows:
         if runs.is_empty():
             return Runs.empty(), Steps.empty()
         return finished(runs, self._steps.taken(), self._calls)
+
+
+def _take(tasks: dict[str, Task], told: str, task: Task) -> None:
+    """Take in a task once; the same task again may only tell more that its format does not know."""
+    if tasks.setdefault(told, task) is not task:
+        note(tasks[told], task.unmapped)
 
 
 def _unmapped(items: Iterable[Run | Task]) -> set[str]:

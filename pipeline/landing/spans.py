@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from pipeline.landing.times import micros
+from pipeline.landing.unmapped import Unmapped  # noqa: TC001 - msgspec reads types at run time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -78,6 +79,8 @@ class Span(msgspec.Struct):
     """What is known of the process it ran in."""
     events: list[Event] = []
     reading: Reading = msgspec.field(default_factory=Reading)
+    unmapped: Unmapped | None = None
+    """What is not known of it."""
 
     @property
     def role(self) -> Role:

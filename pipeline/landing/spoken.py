@@ -9,12 +9,15 @@ from pipeline.landing.literal import members
 from pipeline.landing.messages import Message, ToolCall, Usage
 from pipeline.landing.model import RejectError
 from pipeline.landing.said import messages
+from pipeline.landing.unheard import unheard
+from pipeline.landing.unmapped import add, note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pipeline.landing.model import Step
     from pipeline.landing.said import Result, Said
+    from pipeline.landing.unmapped import Unmapped
 
 _ITEMS = {"message", "reasoning", "function_call", "custom_tool_call", "computer_call"}
 """What one response of OpenAI's Responses API is made of, each an item by itself."""
@@ -125,21 +128,30 @@ def _joined(first: Heard, second: Heard) -> Heard:
     first.content = "\n".join(texts) if texts else None
     first.tool_calls = [*(first.tool_calls or ()), *(second.tool_calls or ())] or None
     first.usage = first.usage or second.usage
+    note(first, second.unmapped)
     return first
 
 
 def chat_of(items: list[dict[str, Any]]) -> list[Heard]:
-    """Return items as messages; items of one response, which follow each other, are one message."""
+    """Return items as messages; items of one response, which follow each other, are one message.
+
+    What is not known of an item stands on its first message; that of one without any, on the next.
+    """
     chat: list[Heard] = []
     open_response = False
+    unknown: Unmapped = {}
     for item in items:
         part = word(item, "type") in _ITEMS
+        add(unknown, unheard(item))
         for message in _heard(item):
+            message.unmapped, unknown = unknown, {}
             if part and open_response and message.role == chat[-1].role == "assistant":
                 _joined(chat[-1], message)
             else:
                 chat.append(message)
             open_response = part
+    if chat:
+        note(chat[-1], unknown)
     return chat
 
 

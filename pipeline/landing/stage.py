@@ -152,7 +152,8 @@ def _tell_damage(part: Slice, damage: Damage, rows: Rows, *, strict: bool) -> No
 def _refuse_damage(shown: str, found: list[Run | Task | Damage]) -> None:
     damaged = next((item for item in found if isinstance(item, Damage)), None)
     if damaged is not None:
-        raise RejectedError(f"{shown}:{damaged.line}: {damaged.reason}: {damaged.detail}")
+        path = damaged.shown(shown)
+        raise RejectedError(f"{path}:{damaged.line}: {damaged.reason}: {damaged.detail}")
 
 
 def _items(form: Format, piece: Piece, part: Slice, *, utf8: bool) -> list[Run | Task | Damage]:

@@ -113,8 +113,9 @@ class Environment(Known):
 
 
 @leaves_out(
-    "audio_native_config", "max_errors", "max_steps", "num_trials", "seed", "text_streaming_config"
-)
+    "audio_native_config", "max_errors", "max_steps", "num_trials", "retrieval_config",
+    "retrieval_config_kwargs", "seed", "text_streaming_config",
+)  # fmt: skip
 class Info(Noting):
     """What all runs of the file share."""
 

@@ -8,13 +8,16 @@ from pipeline.landing.chat import final_output, prompt_hash
 from pipeline.landing.literal import decoded
 from pipeline.landing.model import Run
 from pipeline.landing.spans import Tree
-from pipeline.landing.trace_steps import MODEL, TraceSteps
+from pipeline.landing.trace_steps import MODEL, SPAN, TraceSteps
+from pipeline.landing.unmapped import add, note
+from pipeline.landing.unread import unread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pipeline.landing.model import Status, Step
     from pipeline.landing.spans import Span
+    from pipeline.landing.unmapped import Unmapped
 
 _SESSION = ("gen_ai.conversation.id", "session.id", "gcp.vertex.agent.session_id")
 _USER = ("user.id", "enduser.id", "langfuse.user.id")
@@ -36,6 +39,7 @@ def run_of(trace_id: str | None, spans: Iterable[Span]) -> Run | None:
     given = Given(tree, resource)
     return Run(
         steps=steps,
+        unmapped=_unmapped(tree, steps),
         trace=trace_id is not None,
         run_id=trace_id,
         task_id=given.text("task_id", "test.case.name"),
@@ -51,6 +55,24 @@ def run_of(trace_id: str | None, spans: Iterable[Span]) -> Run | None:
         status=_status(tree),
         final_output=final_output(steps) or _answer(tree),
     )
+
+
+def _unmapped(tree: Tree, steps: Sequence[Step]) -> Unmapped:
+    """Give what is not known of each span to its response or call; return what is of neither."""
+    own: dict[str, Step] = {}
+    for step in steps:
+        if step.kind != "message":
+            own.setdefault((step.labels or {}).get(SPAN, ""), step)
+    found: Unmapped = {}
+    resources = {id(span.resource): span.resource for span in tree.spans if span.role != "other"}
+    for resource in resources.values():
+        add(found, unread(resource), "resource")
+    for span in tree.spans:
+        if span.id in own:
+            note(own[span.id], span.unmapped)
+        else:
+            add(found, span.unmapped, "spans")
+    return found
 
 
 def only_input(value: Any) -> Any:

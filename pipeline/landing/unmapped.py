@@ -27,11 +27,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Left = msgspec.Raw | UnsetType
+Json = bytes | str | msgspec.Raw
 Unmapped = dict[str, dict[str, Any]]
 """By dotted name the distinct values found, each under its JSON text."""
 
 MARK = "\ue000unmapped"
 """The member in which a `Noting` carries what it noted; no log has a name like it."""
+_LEFT = "left_"
 LONGEST = 4096
 """A value whose JSON text has more bytes becomes a text that says how long it was."""
 
@@ -58,7 +60,7 @@ def leaves_out(*names: str) -> Callable[[type[T]], type[T]]:
 
     def named(struct: type[T]) -> type[T]:
         left = [
-            ("left_" + re.sub(r"\W", "_", name), Left, msgspec.field(name=name, default=UNSET))
+            (_LEFT + re.sub(r"\W", "_", name), Left, msgspec.field(name=name, default=UNSET))
             for name in names
         ]
         return msgspec.defstruct(
@@ -71,10 +73,10 @@ def leaves_out(*names: str) -> Callable[[type[T]], type[T]]:
 
 
 @overload
-def decoder(shape: type[T]) -> Callable[[bytes | msgspec.Raw], T]: ...
+def decoder(shape: type[T]) -> Callable[[Json], T]: ...
 @overload
-def decoder(shape: Any) -> Callable[[bytes | msgspec.Raw], Any]: ...
-def decoder(shape: Any) -> Callable[[bytes | msgspec.Raw], Any]:
+def decoder(shape: Any) -> Callable[[Json], Any]: ...
+def decoder(shape: Any) -> Callable[[Json], Any]:
     """Return a decoder of `shape`, made of structs that are `Known` or `Noting`.
 
     Structs that allow unknown fields may be among them: what those do not name is passed over.
@@ -86,12 +88,10 @@ def decoder(shape: Any) -> Callable[[bytes | msgspec.Raw], Any]:
     return _decoder(shape, refuse)
 
 
-def _decoder(
-    shape: Any, refuse: Callable[[Unmapped], None]
-) -> Callable[[bytes | msgspec.Raw], Any]:
+def _decoder(shape: Any, refuse: Callable[[Unmapped], None]) -> Callable[[Json], Any]:
     strict = msgspec.json.Decoder(shape).decode
 
-    def decoded(data: bytes | msgspec.Raw) -> Any:
+    def decoded(data: Json) -> Any:
         try:
             return strict(data)
         except msgspec.ValidationError as error:
@@ -105,7 +105,7 @@ def _decoder(
     return decoded
 
 
-def glance(shape: type[T]) -> Callable[[bytes | msgspec.Raw], T]:
+def glance(shape: type[T]) -> Callable[[Json], T]:
     """Return a decoder for a look ahead: what is unknown is noted when the record itself lands."""
     return _decoder(shape, lambda _: None)
 
@@ -121,6 +121,23 @@ def add(into: Unmapped, found: Mapping[str, Mapping[str, Any]] | None, at: str =
     """
     for name, values in (found or {}).items():
         into.setdefault(f"{at}.{name}" if at else name, {}).update(values)
+
+
+def gathered(value: Any, at: str = "") -> Unmapped:
+    """Return what all structs in a decoded value noted: for what becomes no step of its own."""
+    found: Unmapped = {}
+    if isinstance(value, msgspec.Struct):
+        names = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
+        for name, logged in names:
+            member = getattr(value, name)
+            if logged == MARK:
+                add(found, member, at)
+            elif isinstance(member, msgspec.Struct | list):
+                add(found, gathered(member, f"{at}.{logged}" if at else logged))
+    elif isinstance(value, list):
+        for item in value:
+            add(found, gathered(item, at))
+    return found
 
 
 def note(holder: Any, found: Unmapped | None, at: str = "") -> None:
@@ -148,7 +165,7 @@ def rest(value: Mapping[str, Any], names: Collection[str]) -> Unmapped:
     """
     found: Unmapped = {}
     for name, member in value.items():
-        if name not in names:
+        if name not in names and member is not None:
             found |= noted(name, member)
     return found
 
@@ -248,6 +265,36 @@ def _union(shapes: list[_Shape | None]) -> _Shape | None:
     return _Shape(
         an_object.members, an_object.notes, an_object.forbids, an_object.values, a_list.items
     )
+
+
+def left_out(shape: Any, at: str = "") -> list[str]:
+    """Return the dotted names of the fields that a shape knows of and leaves out.
+
+    A struct that stands in several places is gone into once.
+
+    >>> @leaves_out("signature", "cache")
+    ... class Block(Noting):
+    ...     text: str
+    >>> left_out(list[Block], "content")
+    ['content.cache', 'content.signature']
+    """
+    return sorted(_left_out(inspect.type_info(shape), at, set()))
+
+
+def _left_out(told: inspect.Type, at: str, seen: set[type]) -> set[str]:
+    if isinstance(told, inspect.UnionType):
+        return {name for one in told.types for name in _left_out(one, at, seen)}
+    if isinstance(told, inspect.ListType):
+        return _left_out(told.item_type, at, seen)
+    if not isinstance(told, inspect.StructType) or told.cls in seen:
+        return set()
+    seen.add(told.cls)
+    found: set[str] = set()
+    for field in told.fields:
+        name = f"{at}.{field.encode_name}" if at else field.encode_name
+        is_left = field.name.startswith(_LEFT)
+        found |= {name} if is_left else _left_out(field.type, name, seen)
+    return found
 
 
 _raw = msgspec.json.Decoder(msgspec.Raw).decode

@@ -25,6 +25,7 @@ PLACES = ("landed_at", "run_key", "source_path", "source_line")
 DOCUMENTS = [
     (form.name, file)
     for form in formats.every()
+    if form.name != "openhands_conversation"  # whose files are no logs by themselves
     for file in sorted((SAMPLES / form.name).rglob("*.*"))
     if Source(file, file.name).head.framing in {"object", "array"}
 ]

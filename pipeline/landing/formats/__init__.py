@@ -40,6 +40,8 @@ class Format(NamedTuple):
     """What it can fill, for people."""
     lacks: str
     """What it cannot, for people."""
+    leaves_out: Callable[[], Sequence[str]] = list
+    """Fields it knows of and leaves out on purpose, by dotted names, for people."""
     expects: tuple[str, ...] = ()
     """Keys of its usual record, by which an unrecognised file is told what comes nearest."""
     silence_is_success: bool = False
@@ -86,6 +88,7 @@ _NAMES = (
     "gemini_cli",
     "swe_agent",
     "mini_swe_agent",
+    "openhands_conversation",
     "openhands_events",
     "openhands_output",
     "bfcl_result",

@@ -11,6 +11,14 @@ from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.messages import Raw  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.model import Expected, References, RejectError, Task
+from pipeline.landing.unmapped import (
+    Known,
+    Noting,
+    decoder,
+    gathered,
+    leaves_out,
+    left_out,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,14 +26,15 @@ if TYPE_CHECKING:
     from pipeline.landing.reader import Head, Piece, Source
 
 
-class Use(msgspec.Struct):
+class Use(Known):
     """An expected call."""
 
     tool_name: str
     tool_input: Raw = UNSET
 
 
-class Turn(msgspec.Struct):
+@leaves_out("expected_intermediate_agent_responses")
+class Turn(Noting):
     """One query and what should come of it."""
 
     query: str
@@ -33,7 +42,7 @@ class Turn(msgspec.Struct):
     reference: str | None = None
 
 
-class Case(msgspec.Struct):
+class Case(Noting):
     """One named conversation."""
 
     name: str
@@ -46,8 +55,8 @@ class _Kind(msgspec.Struct):
 
 
 _decode_kinds = msgspec.json.Decoder(list[_Kind]).decode
-_decode_turns = msgspec.json.Decoder(list[Turn]).decode
-_decode_cases = msgspec.json.Decoder(list[Case]).decode
+_decode_turns = decoder(list[Turn])
+_decode_cases = decoder(list[Case])
 _SUFFIXES = (".json", ".test", ".evalset")
 
 
@@ -72,6 +81,7 @@ def _task(case: Case, suite: str | None) -> Task:
         reference_outputs=answers[-1:] or None,
         reference_complete=True,
         references=_references(case.data),
+        unmapped=gathered(case),
         labels={"session_input": case.initial_session} if case.initial_session else {},
     )
 
@@ -127,5 +137,6 @@ FORMAT = Format(
     prepare=name_of,
     fills="tasks: prompt, reference calls per turn, reference answer",
     lacks="runs: an expectation is not one; ids other than the file's name",
+    leaves_out=lambda: left_out(Case),
     expects=("query", "expected_tool_use"),
 )

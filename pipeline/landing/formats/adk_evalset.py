@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from pipeline.landing.adk import Invocation, answer, decoder, expected, said
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.model import References, RejectError, Task
+from pipeline.landing.unmapped import (
+    Known,
+    Noting,
+    gathered,
+    leaves_out,
+    left_out,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,14 +22,15 @@ if TYPE_CHECKING:
     from pipeline.landing.reader import Head, Piece
 
 
-class Scenario(msgspec.Struct):
+class Scenario(Known):
     """A conversation left to a simulated user: no calls are expected of it."""
 
     starting_prompt: str | None = None
     conversation_plan: str | None = None
 
 
-class Case(msgspec.Struct):
+@leaves_out("creation_timestamp", "rubrics")
+class Case(Noting):
     """One eval case; the agentevals examples name it `case_id`."""
 
     eval_id: str | None = None
@@ -35,7 +41,8 @@ class Case(msgspec.Struct):
     final_session_state: dict[str, Any] | None = None
 
 
-class EvalSet(msgspec.Struct):
+@leaves_out("creation_timestamp", "description", "name")
+class EvalSet(Noting):
     """The file."""
 
     eval_cases: list[Case]
@@ -60,7 +67,8 @@ def task_of(task_id: str, suite: str | None, conversation: Sequence[Invocation |
     )
 
 
-def _task(case: Case, suite: str | None) -> Task:
+def _task(case: Case, eval_set: EvalSet) -> Task:
+    suite = eval_set.eval_set_id
     task_id = case.eval_id or case.case_id
     if task_id is None:
         raise RejectError("missing_field", "an eval case has neither eval_id nor case_id")
@@ -72,6 +80,7 @@ def _task(case: Case, suite: str | None) -> Task:
     task.expected_state = case.final_session_state or None
     labels = {"session_input": case.session_input, "conversation_plan": scenario.conversation_plan}
     task.labels = {name: value for name, value in labels.items() if value is not None}
+    task.unmapped = {**(eval_set.unmapped or {}), **gathered(case)}
     return task
 
 
@@ -79,7 +88,7 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Task]:
     """Decode an eval set into the tasks it defines."""
     eval_set = decoding(_decode, piece.data)
     for case in eval_set.eval_cases:
-        yield _task(case, eval_set.eval_set_id)
+        yield _task(case, eval_set)
 
 
 def sniff(head: Head) -> str | None:
@@ -95,5 +104,6 @@ FORMAT = Format(
     decode=decode,
     fills="tasks: prompt, reference calls per turn, reference answer, expected state",
     lacks="runs: an expectation is not one",
+    leaves_out=lambda: left_out(EvalSet),
     expects=("eval_cases",),
 )

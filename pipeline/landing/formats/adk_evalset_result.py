@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
 from msgspec import UNSET, UnsetType
 
 from pipeline.landing.adk import (
@@ -16,6 +15,7 @@ from pipeline.landing.adk import (
     decoder,
     expected,
     is_unique,
+    noted,
     responses,
     said,
 )
@@ -25,17 +25,27 @@ from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.formats.adk_evalset import task_of
 from pipeline.landing.model import References, Run, When
+from pipeline.landing.unmapped import (
+    Known,
+    Noting,
+    Unmapped,
+    add,
+    gathered,
+    leaves_out,
+    left_out,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pipeline.landing.model import Step, Task
+    from pipeline.landing.model import Task
     from pipeline.landing.reader import Head, Piece
 
 EvalStatus = int | str | None
 
 
-class MetricResult(msgspec.Struct):
+@leaves_out("criterion", "details", "rubric_scores", "threshold")
+class MetricResult(Known):
     """One score ADK gave."""
 
     metric_name: str
@@ -49,7 +59,7 @@ class MetricResult(msgspec.Struct):
         return self.score
 
 
-class Turn(msgspec.Struct):
+class Turn(Noting):
     """One invocation, as it was and as it should have been."""
 
     actual_invocation: Invocation | None = None
@@ -57,14 +67,16 @@ class Turn(msgspec.Struct):
     eval_metric_results: list[MetricResult] | None = None
 
 
-class SessionDetails(msgspec.Struct):
+@leaves_out("events", "id", "last_update_time", "user_id")
+class SessionDetails(Known):
     """The session the agent ran in."""
 
     app_name: str | None = None
     state: Any = None
 
 
-class CaseResult(msgspec.Struct):
+@leaves_out("eval_metric_results", "eval_set_file")
+class CaseResult(Noting):
     """One run of one eval case. `run_id` is the Go port's number of the run, from 1."""
 
     eval_id: str
@@ -92,7 +104,8 @@ class CaseResult(msgspec.Struct):
         return [turn.expected_invocation for turn in self.turns()]
 
 
-class SetResult(msgspec.Struct):
+@leaves_out("eval_set_result_name", "summary")
+class SetResult(Noting):
     """The file."""
 
     eval_case_results: list[CaseResult]
@@ -141,12 +154,24 @@ def _root(actual: list[Invocation | None]) -> str | None:
     return next((event.author for event in events if event.author not in {None, "user"}), None)
 
 
-def _steps(actual: list[Invocation | None]) -> list[Step]:
+def _transcript(actual: list[Invocation | None]) -> Transcript:
     transcript = Transcript(_root(actual))
     for turn, invocation in enumerate(actual):
         if invocation is not None:
             _add_turn(transcript, invocation, turn)
-    return transcript.finished()
+            add(transcript.unmapped, noted(invocation), "actual_invocation")
+    return transcript
+
+
+def _unmapped(case: CaseResult, result: SetResult) -> Unmapped:
+    """Return what is not known of the result but for what happened."""
+    found: Unmapped = {}
+    add(found, result.unmapped)
+    add(found, case.unmapped)
+    for turn in case.turns():
+        add(found, turn.unmapped, "eval_metric_result_per_invocation")
+    add(found, gathered(case.expected(), "expected_invocation"))
+    return found
 
 
 def _agent(case: CaseResult, result: SetResult) -> str | None:
@@ -177,7 +202,9 @@ def _run(case: CaseResult, result: SetResult, tally: _Tally, occurrence: int) ->
     traces = [turn.execution_trace for turn in happened if turn.execution_trace is not None]
     began = happened[0].creation_timestamp if happened else None
     unique = is_unique(case.session_id) and tally.sessions[case.session_id] == 1
-    steps = _steps(case.actual())
+    transcript = _transcript(case.actual())
+    steps = transcript.finished()
+    add(transcript.unmapped, _unmapped(case, result))
     return Run(
         steps=steps,
         run_id=case.session_id if unique else None,
@@ -188,6 +215,7 @@ def _run(case: CaseResult, result: SetResult, tally: _Tally, occurrence: int) ->
         suite=case.eval_set_id or result.eval_set_id,
         agent=_agent(case, result),
         labels=_labels(case, result),
+        unmapped=transcript.unmapped,
         started_at=traces[0].started_at if traces else began or None,
         ended_at=traces[-1].ended_at if traces else None,
         status="error" if case.error_message else "ok",
@@ -229,5 +257,6 @@ FORMAT = Format(
     decode=decode,
     fills="calls and answers per turn, references, success, ADK's own scores (as labels)",
     lacks="model responses between calls, times and tokens (but for the Go port's traces)",
+    leaves_out=lambda: left_out(SetResult),
     expects=("eval_case_results",),
 )

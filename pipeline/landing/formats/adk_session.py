@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from pipeline.landing.adk import Event, Usage, decoder, is_unique
 from pipeline.landing.adk_steps import Transcript, spoken
 from pipeline.landing.chat import final_output
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.model import Run, When
+from pipeline.landing.unmapped import (
+    Known,
+    Noting,
+    add,
+    leaves_out,
+    left_out,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,21 +25,27 @@ if TYPE_CHECKING:
     from pipeline.landing.reader import Head, Piece
 
 
-class ModelResponse(msgspec.Struct):
+@leaves_out(
+    "automatic_function_calling_history", "candidates", "create_time", "parsed", "prompt_feedback",
+    "response_id", "sdk_http_response",
+)  # fmt: skip
+class ModelResponse(Known):
     """What older sessions log of a model response beside its event."""
 
     model_version: str | None = None
     usage_metadata: Usage | None = None
 
 
-class EventLog(msgspec.Struct):
+@leaves_out("invocation_id", "model_request")
+class EventLog(Known):
     """The log of one event in older sessions."""
 
     event_id: str | None = None
     model_response: ModelResponse | None = None
 
 
-class Session(msgspec.Struct):
+@leaves_out("artifacts", "pending_events", "save_session")
+class Session(Noting):
     """One session; older ones call the state `context` and keep past events apart."""
 
     id: str
@@ -73,12 +84,18 @@ def _status(last: Event | None, steps: list[Step]) -> Status:
 def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     """Decode one session into its run."""
     session = decoding(_decode, piece.data)
-    events = list(spoken(_events(session)))
+    every = _events(session)
+    events = list(spoken(every))
     authors = (event.author for event, _ in events if event.author not in {"user", "model"})
     root = next(filter(None, authors), None)
     transcript = Transcript(root)
     for event, turn in events:
         transcript.add(event, turn)
+    said = {id(event) for event, _ in events}
+    for event in every:
+        if id(event) not in said:
+            add(transcript.unmapped, event.unmapped, "events")
+    add(transcript.unmapped, session.unmapped)
     steps = transcript.finished()
     unique = is_unique(session.id)
     yield Run(
@@ -87,6 +104,7 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
         source_id=None if unique else session.id,
         agent=session.app_name or root,
         model=next((event.model_version for event, _ in events if event.model_version), None),
+        unmapped=transcript.unmapped,
         labels={} if session.user_id is None else {"user_id": session.user_id},
         started_at=events[0][0].timestamp if events else None,
         ended_at=session.last_update_time or (events[-1][0].timestamp if events else None),
@@ -119,5 +137,6 @@ FORMAT = Format(
     decode=decode,
     fills="steps, results, turns, parallel calls, sub-agents, times, tokens and errors, final state",
     lacks="tasks, references, success; model and tokens where events do not say them",
+    leaves_out=lambda: left_out(Session),
     expects=("id", "events"),
 )

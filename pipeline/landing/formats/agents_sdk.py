@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, field
 
 from pipeline.landing import scattered
 from pipeline.landing.decode import decoding
@@ -17,6 +16,8 @@ from pipeline.landing.said import together
 from pipeline.landing.spans import Reading, Span, nanos
 from pipeline.landing.spoken import read, usage_of, word
 from pipeline.landing.trace import run_of
+from pipeline.landing.unheard import unheard, unknown_usage
+from pipeline.landing.unmapped import Noting, Unmapped, add, decoder, note, rest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from pipeline.landing.reader import Head, Piece, Source
 
 
-class Item(msgspec.Struct):
+class Item(Noting):
     """A trace, or a span of one."""
 
     id: str
@@ -34,7 +35,7 @@ class Item(msgspec.Struct):
     parent_id: str | None = None
     started_at: When = None
     ended_at: When = None
-    span_data: dict[str, Any] = {}
+    span_data: dict[str, Any] = field(default_factory=dict)
     error: Any = None
     workflow_name: str | None = None
     group_id: str | None = None
@@ -57,11 +58,34 @@ class Item(msgspec.Struct):
             failed=self.error is not None,
             error=error,
             reading=_reading(self.span_data),
+            unmapped=self.unknown(),
         )
 
+    def unknown(self) -> Unmapped:
+        """Return what is not known of the item, its data and what was said in it."""
+        found: Unmapped = {}
+        add(found, self.unmapped)
+        if isinstance(self.error, dict):
+            add(found, rest(self.error, {"message", "data"}), "error")
+        if (names := _DATA.get(word(self.span_data, "type"))) is not None:
+            add(found, rest(self.span_data, {"type", *names}), "span_data")
+            add(found, unknown_usage(self.span_data), "span_data")
+            for name in ("input", "output") if "model" in names else ():
+                add(found, unheard(self.span_data.get(name)), f"span_data.{name}")
+        return found
 
-_decode_item = msgspec.json.Decoder(Item).decode
-_decode_items = msgspec.json.Decoder(list[Item]).decode
+
+_decode_item = decoder(Item)
+_decode_items = decoder(list[Item])
+
+
+_DATA = {
+    "function": {"input", "mcp_data", "name", "output"},
+    "generation": {"input", "model", "model_config", "output", "usage"},
+    "response": {"input", "model", "output", "response_id", "usage"},
+    "agent": {"handoffs", "name", "output_type", "tools"},
+}
+"""What is known of each kind of data that is read; of the other kinds nothing is."""
 
 
 def _reading(data: dict[str, Any]) -> Reading:
@@ -111,6 +135,7 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
         known = {name: value for name, value in told.items() if value is not None}
         run.labels = {**(root.metadata or {}), **run.labels, **known}
         run.agent = run.agent or root.workflow_name
+        note(run, root.unmapped)
     yield run
 
 
@@ -152,5 +177,14 @@ FORMAT = Format(
     reread=scattered.reread,
     fills="calls, outputs, errors, tokens, messages of generations, times, agents",
     lacks="what a response span only points to by its response_id; call ids, success, references",
+    leaves_out=lambda: [
+        "error.data",
+        "span_data.mcp_data",
+        "span_data.model_config",
+        "span_data.response_id",
+        "span_data.handoffs",
+        "span_data.output_type",
+        "span_data.tools",
+    ],
     expects=("object", "id"),
 )

@@ -13,7 +13,13 @@ from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.messages import Message, Raw  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.model import Run
-from pipeline.landing.unmapped import Known, Noting, decoder, leaves_out
+from pipeline.landing.unmapped import (
+    Known,
+    Noting,
+    decoder,
+    leaves_out,
+    left_out,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -154,5 +160,6 @@ FORMAT = Format(
     decode=decode,
     fills="calls, outputs, tokens, cost, times, agent and its version, model; a trace's reward",
     lacks="errors (the format has no signal), tasks; calls in traces, which are texts there",
+    leaves_out=lambda: [*left_out(Trajectory), *left_out(Trace)],
     expects=("schema_version", "steps"),
 )

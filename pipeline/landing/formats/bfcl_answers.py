@@ -13,6 +13,7 @@ from pipeline.landing.formats import Format
 from pipeline.landing.formats.bfcl_result import suite_of
 from pipeline.landing.model import Expected, References, RejectError, Task
 from pipeline.landing.python_calls import PythonCall, calls_of
+from pipeline.landing.unmapped import Noting, decoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,14 +21,14 @@ if TYPE_CHECKING:
     from pipeline.landing.reader import Head, Piece
 
 
-class Record(msgspec.Struct):
+class Record(Noting):
     """One line."""
 
     id: str
     ground_truth: list[Any]
 
 
-_decode = msgspec.json.Decoder(Record).decode
+_decode = decoder(Record)
 MOST_ALTERNATIVES = 32
 _ABSENT = object()
 """What "" among the acceptable values means: the argument may be left out."""
@@ -120,6 +121,7 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Task]:
         suite=suite_of(record.id),
         reference_complete=True,
         references=_references(record.ground_truth),
+        unmapped=record.unmapped,
     )
 
 

@@ -14,6 +14,7 @@ from pipeline.landing.messages import Id  # noqa: TC001 - msgspec reads types at
 from pipeline.landing.model import RejectError, Run, Step
 from pipeline.landing.python_calls import calls_of
 from pipeline.landing.reader import HEAD_BYTES
+from pipeline.landing.unmapped import Noting, decoder, leaves_out, left_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from pipeline.landing.reader import Head, Piece, Source
 
 
-class Record(msgspec.Struct):
+@leaves_out("inference_log", "reasoning_content")
+class Record(Noting):
     """One line; some writers leave out all but the result."""
 
     result: Any
@@ -31,7 +33,7 @@ class Record(msgspec.Struct):
     latency: Any = None
 
 
-_decode_record = msgspec.json.Decoder(Record).decode
+_decode_record = decoder(Record)
 _decode_list = msgspec.json.Decoder(list[Any]).decode
 _encode = msgspec.json.encode
 _FAILED = "Error during inference"
@@ -118,7 +120,7 @@ def _category(name: str | None) -> str | None:
 def decode(piece: Piece, context: str | None = None) -> Iterator[Run]:
     """Decode one line into its run; a line without an id is known by its number."""
     if piece.data[:1] == b"[":
-        record = Record(decoding(_decode_list, piece.data))
+        record = Record(result=decoding(_decode_list, piece.data))
     else:
         record = decoding(_decode_record, piece.data)
     steps = _steps(record.result)
@@ -131,6 +133,7 @@ def decode(piece: Piece, context: str | None = None) -> Iterator[Run]:
         task_id=name,
         suite=suite_of(name) or _category(context),
         model=context,
+        unmapped=record.unmapped,
         status="error" if failed else "ok",
         final_output=final_output(steps),
     )
@@ -147,7 +150,7 @@ def model_of(source: Source) -> str | None:
     return (before.strip("_-.") or path.parent.name or None) if mark else path.stem
 
 
-_FIELDS = {*Record.__struct_fields__, "reasoning_content", "inference_log", "traceback"}
+_TOLD = {"input_token_count", "output_token_count", "latency", "inference_log"}
 
 
 def _list_of_texts(line: bytes) -> list[str] | None:
@@ -168,10 +171,16 @@ def _bare(head: Head) -> bool:
     return None not in lists and any(calls_of(text) for texts in lists for text in texts or ())
 
 
+def _is_own(record: dict[str, Any]) -> bool:
+    """Tell whether a record says what else the benchmark writes, or has an id like its own."""
+    alone = record.keys() == {"id", "result"}
+    return alone or not _TOLD.isdisjoint(record) or suite_of(record["id"]) is not None
+
+
 def sniff(head: Head) -> str | None:
     """Recognise results under ids, or lines that are bare results."""
-    named = head.has("id", "result") and head.first.keys() <= _FIELDS
-    if named and isinstance(head.first["id"], str) and isinstance(head.first["result"], str | list):
+    named = head.has("id", "result") and isinstance(head.first["id"], str)
+    if named and isinstance(head.first["result"], str | list) and _is_own(head.first):
         return "records with id and result"
     return "lines that are lists of call texts" if _bare(head) else None
 
@@ -183,6 +192,7 @@ FORMAT = Format(
     pieces=lambda source: source.lines(),
     decode=decode,
     prepare=model_of,
+    leaves_out=lambda: left_out(Record),
     fills="calls, turns, responses, tokens and latency where given, the model from the path",
     lacks="outputs, errors, success; names of arguments given by position",
     expects=("id", "result"),

@@ -8,13 +8,13 @@ from msgspec import UnsetType
 
 from pipeline.landing.adk import is_unique
 from pipeline.landing.chat import final_output
-from pipeline.landing.claude_lines import SYNTHETIC, decode_line
+from pipeline.landing.claude_lines import SYNTHETIC, Envelope, Message, decode_line
 from pipeline.landing.claude_steps import Conversation
 from pipeline.landing.formats import Format
 from pipeline.landing.model import Run
 from pipeline.landing.session import first_and_last, parents_first, read_lines
 from pipeline.landing.transcript import known
-from pipeline.landing.unmapped import note
+from pipeline.landing.unmapped import left_out, note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -151,6 +151,7 @@ FORMAT = Format(
     decode=decode,
     fills="steps, results, errors, turns, parallel calls, sub-agents, times, tokens, model",
     lacks="tasks, references, success, cost; a session must fit in memory",
+    leaves_out=lambda: ["toolUseResult", *left_out(Envelope), *left_out(Message, "message")],
     expects=("type", "sessionId"),
     reports_damage=True,
 )

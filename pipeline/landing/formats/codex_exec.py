@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from pipeline.landing.adk import is_unique
 from pipeline.landing.chat import final_output
 from pipeline.landing.codex_stream import Failure, Item  # noqa: TC001 - msgspec reads types at run time
@@ -13,6 +11,16 @@ from pipeline.landing.formats import Format
 from pipeline.landing.model import Run, Status
 from pipeline.landing.session import read_lines
 from pipeline.landing.transcript import Transcript, label, spend
+from pipeline.landing.unmapped import (
+    Known,
+    Noting,
+    Unmapped,
+    add,
+    decoder,
+    leaves_out,
+    left_out,
+    noted,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,14 +29,15 @@ if TYPE_CHECKING:
     from pipeline.landing.reader import Head, Piece
 
 
-class Usage(msgspec.Struct):
+@leaves_out("cached_input_tokens", "reasoning_output_tokens")
+class Usage(Known):
     """The tokens of the thread so far: a running total, which may restart."""
 
     input_tokens: int = 0
     output_tokens: int = 0
 
 
-class Event(msgspec.Struct):
+class Event(Noting):
     """One line."""
 
     type: str
@@ -39,7 +48,7 @@ class Event(msgspec.Struct):
     message: str | None = None
 
 
-_event = msgspec.json.Decoder(Event).decode
+_event = decoder(Event)
 
 
 class _Thread:
@@ -54,6 +63,15 @@ class _Thread:
         self._used = Usage()
 
     def add(self, event: Event) -> None:
+        """Add one event, and what is not known of it."""
+        self._added(event)
+        found: Unmapped = {}
+        add(found, event.unmapped)
+        if event.item is not None:
+            add(found, event.item.unmapped, "item")
+        self.transcript.note(found)
+
+    def _added(self, event: Event) -> None:
         if event.type == "turn.started":
             self.transcript.open_turn()
             self.status = "incomplete"
@@ -65,6 +83,8 @@ class _Thread:
         elif event.type in {"turn.failed", "error"}:
             self._fail(event.error.message if event.error else event.message)
             self.status = "error"
+        elif event.type not in {"thread.started", "turn.started"}:
+            self.transcript.note(noted("type", event.type))
 
     def _fail(self, message: str | None) -> None:
         self.transcript.hear(message, "system", error=message)
@@ -82,12 +102,14 @@ class _Thread:
     def _called(self, item: Item, *, ended: bool) -> None:
         target = item.call()
         if target is None:
+            self.transcript.note(noted("item.type", item.type))
             return
         step = self._items.get(item.id)
         if step is None:
             step = self.transcript.call(target[0], call_id=item.id, response=self._open())
             self._items[item.id] = step
         step.tool_args = target[1]
+        self.transcript.touch(step)
         if ended:
             self.transcript.answer(item.id, item.outcome())
             del self._items[item.id]
@@ -101,6 +123,7 @@ class _Thread:
     def _open(self, *, fresh: bool = False) -> Step:
         if self._response is None or fresh:
             self._response = self._last = self.transcript.respond()
+        self.transcript.touch(self._response)
         return self._response
 
     def _count(self, total: Usage) -> None:
@@ -132,6 +155,7 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run | Damage]:
         steps, unique = thread.transcript.finished(), is_unique(thread_id)
         yield Run(
             steps=steps,
+            unmapped=thread.transcript.unmapped,
             run_id=thread_id if unique else None,
             source_id=None if unique else thread_id,
             agent="codex",
@@ -161,6 +185,7 @@ FORMAT = Format(
     decode=decode,
     fills="steps, results, errors, tokens by turn",
     lacks="times, the model, what the user asked, tasks, references; a stream must fit in memory",
+    leaves_out=lambda: left_out(Event),
     expects=("type", "thread_id"),
     reports_damage=True,
 )

@@ -14,6 +14,16 @@ from pipeline.landing.formats import Format
 from pipeline.landing.model import Run, When
 from pipeline.landing.session import first_and_last, read_lines
 from pipeline.landing.transcript import known
+from pipeline.landing.unmapped import (
+    Known,
+    Noting,
+    Unmapped,
+    add,
+    decoder,
+    leaves_out,
+    left_out,
+    noted,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +32,11 @@ if TYPE_CHECKING:
     from pipeline.landing.reader import Head, Piece
 
 
-class Envelope(msgspec.Struct):
+@leaves_out(
+    "action", "arguments", "call_id", "content", "cwd", "encrypted_content", "git", "input",
+    "instructions", "name", "output", "record_type", "role", "status", "summary",
+)  # fmt: skip
+class Envelope(Noting):
     """One line; those of the first versions have no payload, but are it."""
 
     type: str = ""
@@ -31,13 +45,15 @@ class Envelope(msgspec.Struct):
     id: str | None = None
 
 
-class Git(msgspec.Struct):
+@leaves_out("commit_hash", "repository_url")
+class Git(Known):
     """Where the repository stood."""
 
     branch: str | None = None
 
 
-class Meta(msgspec.Struct):
+@leaves_out("base_instructions", "dynamic_tools", "instructions", "memory_mode", "model_provider")
+class Meta(Noting):
     """What is said of the session."""
 
     id: str | None = None
@@ -50,14 +66,25 @@ class Meta(msgspec.Struct):
     forked_from_id: str | None = None
 
 
-class Context(msgspec.Struct):
+@leaves_out(
+    "approval_policy", "approvals_reviewer", "collaboration_mode", "current_date", "cwd",
+    "developer_instructions", "effort", "final_output_json_schema", "network", "personality",
+    "realtime_active", "sandbox_policy", "summary", "timezone", "truncation_policy", "turn_id",
+    "user_instructions",
+)  # fmt: skip
+class Context(Noting):
     """What is said of a turn."""
 
     model: str | None = None
 
 
-class Event(msgspec.Struct):
-    """An event shown to the user; those that repeat an item are passed over."""
+class _Kind(msgspec.Struct):
+    type: str = ""
+
+
+@leaves_out("rate_limits", "reason", "turn_id")
+class Event(Noting):
+    """An event shown to the user that tells tokens or an end; all others repeat items."""
 
     type: str = ""
     info: TokenInfo | None = None
@@ -71,25 +98,53 @@ class Line(NamedTuple):
 
     timestamp: When
     body: Body | None
+    unmapped: Unmapped
 
 
-_envelope = msgspec.json.Decoder(Envelope).decode
+def _event(data: bytes | msgspec.Raw) -> Event:
+    kind = _kind(data).type
+    return _told(data) if kind in {"token_count", "turn_aborted"} else Event(kind)
+
+
+_kind = msgspec.json.Decoder(_Kind).decode
+_told = decoder(Event)
+_envelope = decoder(Envelope)
 _SHAPES: dict[str, Callable[[bytes | msgspec.Raw], Body]] = {
-    "session_meta": msgspec.json.Decoder(Meta).decode,
-    "turn_context": msgspec.json.Decoder(Context).decode,
-    "event_msg": msgspec.json.Decoder(Event).decode,
-    "response_item": msgspec.json.Decoder(Item).decode,
+    "session_meta": decoder(Meta),
+    "turn_context": decoder(Context),
+    "event_msg": _event,
+    "response_item": decoder(Item),
 }
+_PASSED_OVER = {"compacted"}
 
 
 def _line(data: bytes) -> Line:
     envelope = _envelope(data)
-    if not isinstance(envelope.payload, UnsetType):
-        decode = _SHAPES.get(envelope.type)
-        return Line(envelope.timestamp, decode(envelope.payload) if decode else None)
-    bare = "response_item" if envelope.type else "session_meta"
-    named = envelope.type or envelope.id
-    return Line(envelope.timestamp, _SHAPES[bare](data) if named else None)
+    if isinstance(envelope.payload, UnsetType):
+        return _bare(data, envelope)
+    found: Unmapped = {}
+    add(found, envelope.unmapped)
+    decode = _SHAPES.get(envelope.type)
+    if decode is None:
+        if envelope.type not in _PASSED_OVER:
+            add(found, noted("type", envelope.type))
+        return Line(envelope.timestamp, None, found)
+    body = decode(envelope.payload)
+    if not isinstance(body, Item):
+        add(found, body.unmapped, envelope.type)
+    return Line(envelope.timestamp, body, found)
+
+
+def _bare(data: bytes, envelope: Envelope) -> Line:
+    """Decode a line of the first versions: an item, or the meta of the session."""
+    if not (envelope.type or envelope.id):
+        return Line(envelope.timestamp, None, envelope.unmapped or {})
+    shape = "response_item" if envelope.type else "session_meta"
+    body = _SHAPES[shape](data)
+    found: Unmapped = {}
+    if not isinstance(body, Item):
+        add(found, body.unmapped, shape)
+    return Line(envelope.timestamp, body, found)
 
 
 def _items(lines: Sequence[Line]) -> Items:
@@ -101,6 +156,7 @@ def _items(lines: Sequence[Line]) -> Items:
             items.count(line.body.info)
         elif isinstance(line.body, Event) and line.body.type == "turn_aborted":
             items.aborted = True
+        add(items.transcript.unmapped, line.unmapped)
     return items
 
 
@@ -128,6 +184,7 @@ def _run(lines: Sequence[Line]) -> Run:
         agent="codex",
         agent_version=meta.cli_version,
         model=models[0] if models else None,
+        unmapped=items.transcript.unmapped,
         labels=known(
             cwd=meta.cwd,
             git_branch=meta.git.branch if meta.git else None,
@@ -173,6 +230,14 @@ FORMAT = Format(
     decode=decode,
     fills="steps, results, errors, turns, times, tokens, model",
     lacks="tasks, references, success, cost; a session must fit in memory",
+    leaves_out=lambda: [
+        "compacted",
+        "event_msg",
+        *left_out(Meta, "session_meta"),
+        *left_out(Context, "turn_context"),
+        *left_out(Event, "event_msg"),
+        *left_out(Item, "response_item"),
+    ],
     expects=("type", "payload"),
     reports_damage=True,
 )

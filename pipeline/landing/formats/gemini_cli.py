@@ -16,7 +16,10 @@ from pipeline.landing.gemini import Records, Session, decode_line, noted
 from pipeline.landing.model import Run
 from pipeline.landing.session import read_lines
 from pipeline.landing.transcript import Transcript, known, label, settle
-from pipeline.landing.unmapped import decoder
+from pipeline.landing.unmapped import (
+    decoder,
+    left_out,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -171,6 +174,7 @@ FORMAT = Format(
     decode=decode,
     fills="steps, results, errors, turns, parallel calls, times, tokens, model",
     lacks="tasks, references, success, cost, the agent's version",
+    leaves_out=lambda: left_out(Session),
     expects=("sessionId", "projectHash", "messages"),
     reports_damage=True,
 )

@@ -6,15 +6,27 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, field
 
 from pipeline.landing.chat import final_output, passed, prompt_hash_of, trial_number
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
-from pipeline.landing.inspect_archive import MAGIC, header, is_archive, reread, samples
+from pipeline.landing.inspect_archive import MAGIC, header, is_archive, others, reread, samples
 from pipeline.landing.inspect_steps import Turn, message, steps_of_chat
 from pipeline.landing.messages import Id, Raw, text_of
 from pipeline.landing.model import RejectError, Run, Step, Task, When
+from pipeline.landing.unheard import unheard
+from pipeline.landing.unmapped import (
+    Known,
+    Noting,
+    Unmapped,
+    add,
+    decoder,
+    leaves_out,
+    left_out,
+    noted,
+    rest,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,26 +34,50 @@ if TYPE_CHECKING:
     from pipeline.landing.reader import Head, Piece, Source
 
 
-class Usage(msgspec.Struct):
+@leaves_out(
+    "total_tokens",
+    "input_tokens_cache_read",
+    "input_tokens_cache_write",
+    "reasoning_tokens",
+    "total_cost",
+)
+class Usage(Known):
     """The tokens of one model; those read from a cache are among the input."""
 
     input_tokens: int = 0
     output_tokens: int = 0
 
 
-class Score(msgspec.Struct):
+@leaves_out("answer", "explanation", "metadata", "history")
+class Score(Known):
     """A scorer's verdict."""
 
     value: Any = None
 
 
-class Transcript(msgspec.Struct):
+@leaves_out("events")
+class Transcript(Known):
     """Where older logs keep the long texts."""
 
-    content: dict[str, Raw] = {}
+    content: dict[str, Raw] = field(default_factory=dict)
 
 
-class Sample(msgspec.Struct):
+@leaves_out(
+    "choices",
+    "events",
+    "timelines",
+    "output",
+    "sandbox",
+    "files",
+    "setup",
+    "store",
+    "working_time",
+    "total_time",
+    "error_retries",
+    "events_data",
+    "message_pool",
+)
+class Sample(Noting):
     """One sample in one epoch."""
 
     id: Id
@@ -59,9 +95,36 @@ class Sample(msgspec.Struct):
     completed_at: When = None
     error: Any = None
     limit: Any = None
+    metadata: dict[str, Any] | None = None
 
 
-class Evaluation(msgspec.Struct):
+@leaves_out(
+    "config",
+    "dataset",
+    "model_args",
+    "model_base_url",
+    "model_generate_config",
+    "model_roles",
+    "packages",
+    "sandbox",
+    "scorers",
+    "solver",
+    "solver_args",
+    "solver_args_passed",
+    "task_args",
+    "task_args_passed",
+    "task_attribs",
+    "task_display_name",
+    "task_file",
+    "task_id",
+    "task_registry_name",
+    "task_version",
+    "metrics",
+    "viewer",
+    "eval_set_id",
+    "approval",
+)
+class Evaluation(Noting):
     """What the samples of a log share."""
 
     task: str | None = None
@@ -72,10 +135,15 @@ class Evaluation(msgspec.Struct):
     revision: dict[str, Any] | None = None
 
 
-_decode = msgspec.json.Decoder(Sample).decode
-_decode_turns = msgspec.json.Decoder(list[Turn]).decode
-_decode_evaluation = msgspec.json.Decoder(Evaluation | None).decode
+_decode = decoder(Sample)
+_decode_turns = decoder(list[Turn])
+_decode_evaluation = decoder(Evaluation | None)
 _ATTACHED = re.compile(rb"attachment://([0-9a-f]{32})")
+_MEMBERS = (
+    "version", "status", "eval", "plan", "results", "stats", "error", "samples", "reductions",
+    "location", "etag", "invalidated", "log_updates", "tags", "metadata", "eval_stats",
+)  # fmt: skip
+"""What a log is known to have; of all this only `eval` and the samples are read."""
 _GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 
 
@@ -130,6 +198,16 @@ def _labels(sample: Sample, log: Evaluation, worths: dict[str, float | None]) ->
     return {name: value for name, value in labels.items() if value is not None}
 
 
+def _unmapped(sample: Sample, log: Evaluation) -> Unmapped:
+    found: Unmapped = {}
+    add(found, sample.unmapped)
+    add(found, rest(sample.metadata or {}, ()))
+    if not isinstance(sample.input, UnsetType):
+        add(found, unheard(msgspec.json.decode(sample.input)), "input")
+    add(found, log.unmapped)
+    return found
+
+
 def _prompt(asked: bytes) -> Any:
     value = msgspec.json.decode(asked)
     if not isinstance(value, list):
@@ -176,6 +254,7 @@ def decode(piece: Piece, context: Evaluation | None = None) -> Iterator[Run | Ta
         model=log.model,
         prompt_hash=prompt_hash_of(messages),
         labels=_labels(sample, log, worths),
+        unmapped=_unmapped(sample, log),
         started_at=sample.started_at or log.created,
         ended_at=sample.completed_at,
         status="ok" if sample.error is None else "error",
@@ -190,9 +269,15 @@ def prepare(source: Source) -> Evaluation:
     """Read what all samples of the log share."""
     data = header(source, "eval")
     try:
-        return (decoding(_decode_evaluation, data) if data else None) or Evaluation()
+        log = (decoding(_decode_evaluation, data) if data else None) or Evaluation()
     except RejectError:
-        return Evaluation()
+        log = Evaluation()
+    found: Unmapped = {}
+    for name, value in others(source, _MEMBERS):
+        add(found, noted(name, msgspec.Raw(value)))
+    add(found, log.unmapped, "eval")
+    log.unmapped = found or None
+    return log
 
 
 def pieces(source: Source) -> Iterator[Piece]:
@@ -218,6 +303,12 @@ FORMAT = Format(
     apart=True,
     prepare=prepare,
     reread=reread,
+    leaves_out=lambda: [
+        *sorted({*_MEMBERS} - {"eval", "samples"}),
+        *left_out(Evaluation, "eval"),
+        *left_out(Sample, "samples"),
+        *left_out(Turn, "samples.messages"),
+    ],
     fills="calls, outputs, errors, epochs as trials, scores, targets, a sample's tokens in all",
     lacks="tokens and times of single responses, expected calls",
     expects=("version", "eval"),

@@ -13,6 +13,18 @@ from pipeline.landing.model import RejectError
 from pipeline.landing.scattered import by_key, gathered, reread
 from pipeline.landing.spans import Event, Span
 from pipeline.landing.trace import run_of
+from pipeline.landing.unmapped import (
+    Known,
+    Noting,
+    Unmapped,
+    add,
+    decoder,
+    leaves_out,
+    left_out,
+    note,
+    noted,
+)
+from pipeline.landing.unread import left_out_attributes, unread
 from pipeline.landing.vocabulary import understood
 
 if TYPE_CHECKING:
@@ -24,21 +36,24 @@ if TYPE_CHECKING:
 _MICRO = 1000
 
 
-class Tag(msgspec.Struct):
+@leaves_out("type")
+class Tag(Known):
     """An attribute, of a span, a log or a process."""
 
     key: str = ""
     value: Any = None
 
 
-class Reference(msgspec.Struct):
+@leaves_out("traceID")
+class Reference(Known):
     """Another span this one follows."""
 
     refType: str = "CHILD_OF"  # noqa: N815 - Jaeger's own names
     spanID: str = ""  # noqa: N815
 
 
-class Log(msgspec.Struct):
+@leaves_out("timestamp")
+class Log(Known):
     """An event of a span."""
 
     fields: list[Tag] | None = None
@@ -49,7 +64,8 @@ class Log(msgspec.Struct):
         return Event(str(fields.pop("event", "")), fields)
 
 
-class JaegerSpan(msgspec.Struct):
+@leaves_out("traceID", "flags", "process", "warnings")
+class JaegerSpan(Noting):
     """One span. Times are microseconds."""
 
     spanID: str  # noqa: N815
@@ -68,6 +84,8 @@ class JaegerSpan(msgspec.Struct):
         start = None if self.startTime is None else self.startTime * _MICRO
         ends = start is not None and self.duration is not None
         failed = _failed(tags)
+        unknown = unread(tags)
+        add(unknown, self.unmapped)
         return Span(
             id=self.spanID,
             parent=self._parent(),
@@ -77,6 +95,7 @@ class JaegerSpan(msgspec.Struct):
             failed=failed,
             error=_message(tags) if failed else None,
             attributes=tags,
+            unmapped=unknown,
             events=[log.event() for log in self.logs or ()],
         )
 
@@ -85,7 +104,7 @@ class JaegerSpan(msgspec.Struct):
         return next((one.spanID for one in parents), self.parentSpanID or None)
 
 
-class Process(msgspec.Struct):
+class Process(Known):
     """The process spans ran in."""
 
     serviceName: str | None = None  # noqa: N815
@@ -96,7 +115,8 @@ class Process(msgspec.Struct):
         return {"service.name": self.serviceName, **_plain(self.tags)}
 
 
-class Trace(msgspec.Struct):
+@leaves_out("warnings")
+class Trace(Noting):
     """A trace, or the part of one that an export holds."""
 
     traceID: str  # noqa: N815
@@ -112,8 +132,10 @@ class Named(msgspec.Struct):
 
 
 _named = msgspec.json.Decoder(Named).decode
-_trace = msgspec.json.Decoder(Trace).decode
-_traces = msgspec.json.Decoder(list[Trace]).decode
+_trace = decoder(Trace)
+_traces = decoder(list[Trace])
+_MEMBERS = ("data", "total", "limit", "offset", "errors")
+"""What an export is known to have; of all this only the data are read."""
 
 
 def _plain(tags: list[Tag] | None) -> dict[str, Any]:
@@ -142,7 +164,16 @@ def _traces_of(source: Source) -> Iterator[Piece]:
     return source.members("data") if source.head.has("data") else source.records()
 
 
-def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
+def prepare(source: Source) -> Unmapped | None:
+    """Return what is not known of the exports in a file, beside their traces."""
+    found: Unmapped = {}
+    if source.head.has("data"):
+        for name, value in source.others("data", _MEMBERS):
+            add(found, noted(name, msgspec.Raw(value)))
+    return found or None
+
+
+def decode(piece: Piece, context: Unmapped | None = None) -> Iterator[Run]:
     """Decode all that a file holds of one trace into its run."""
     if piece.data[:1] == b"{":
         decoding(_trace, piece.data)
@@ -157,6 +188,9 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
             spans.append(span)
     run = run_of(traces[0].traceID, spans)
     if run is not None:
+        note(run, context)
+        for trace in traces:
+            note(run, trace.unmapped)
         yield run
 
 
@@ -178,7 +212,16 @@ FORMAT = Format(
     sniff=sniff,
     pieces=lambda source: gathered(source, by_key(_traces_of(source), _named_trace)),
     decode=decode,
+    prepare=prepare,
     reread=reread,
+    leaves_out=lambda: [
+        "errors",
+        "limit",
+        "offset",
+        "total",
+        *left_out(Trace, "data"),
+        *left_out_attributes("data.spans.tags"),
+    ],
     fills="calls, arguments and results where captured, errors, tokens, times, sub-agents, messages, "
     "the task where an attribute trajtab.task_id names it",
     lacks="references, success; arguments, results and messages where the tracer did not capture them",

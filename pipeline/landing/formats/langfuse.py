@@ -9,198 +9,28 @@ import msgspec
 
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
-from pipeline.landing.genai import amount, count, text, undecorated
-from pipeline.landing.literal import decoded, members, raw
-from pipeline.landing.model import RejectError, When
-from pipeline.landing.openinference import KIND
-from pipeline.landing.said import Call, Said, messages, together
+from pipeline.landing.langfuse import (
+    OF_OBSERVATION,
+    OF_TRACE,
+    Observation,
+    Trace,
+    plain_text,
+    unknown,
+)
+from pipeline.landing.model import RejectError
 from pipeline.landing.scattered import by_key, gathered, reread
-from pipeline.landing.spans import Reading, Span, nanos
-from pipeline.landing.trace import only_input, run_of
-from pipeline.landing.vocabulary import understood
+from pipeline.landing.trace import run_of
+from pipeline.landing.unmapped import Unmapped, add, note, noted, rest
+from pipeline.landing.unread import left_out_attributes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pipeline.landing.model import Run
     from pipeline.landing.reader import Head, Piece, Source
-    from pipeline.landing.spans import Role
-
-_ROLES: dict[str, Role] = {"GENERATION": "llm", "TOOL": "tool", "AGENT": "agent"}
-_TECHNICAL = {"attributes", "resourceAttributes", "scope"}
-_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
-
-
-class Observation(msgspec.Struct, rename="camel"):
-    """One observation: a span, a generation, a tool's call."""
-
-    id: str
-    trace_id: str | None = None
-    parent_observation_id: str | None = None
-    type: str = ""
-    name: str | None = None
-    start_time: When = None
-    end_time: When = None
-    level: str | None = None
-    status_message: str | None = None
-    input: Any = None
-    output: Any = None
-    metadata: Any = None
-    model: str | None = None
-    usage_details: Any = None
-    usage: Any = None
-    input_usage: Any = None
-    output_usage: Any = None
-    prompt_tokens: Any = None
-    completion_tokens: Any = None
-    total_cost: Any = None
-    calculated_total_cost: Any = None
-    tool_calls: Any = None
-    tool_call_names: Any = None
-
-    def span(self) -> Span:
-        """Return the observation as a span, with its reading."""
-        metadata = _decoded(self.metadata)
-        failed = self.level == "ERROR"
-        span = Span(
-            id=self.id,
-            parent=self.parent_observation_id or None,
-            name=self.name or "",
-            start=nanos(self.start_time),
-            end=nanos(self.end_time),
-            failed=failed,
-            error=self.status_message if failed else None,
-            attributes=members(metadata, "attributes"),
-            resource=members(metadata, "resourceAttributes"),
-        )
-        inside = understood(span).reading
-        span.reading = self._reading(_role(self.type, span), inside)
-        span.attributes = {**metadata, **span.attributes}
-        return span
-
-    def _reading(self, role: Role, inside: Reading) -> Reading:
-        """Return what the observation says; `inside` is what the tracer's attributes say."""
-        if role == "other":
-            return Reading(says=inside.says)
-        reading = Reading(role=role, name=inside.name or self._named(role))
-        if role == "tool":
-            value = only_input(self.input)
-            reading.arguments = raw(value) if value is not None else inside.arguments
-            reading.output = self.output
-        if role == "llm":
-            reading.heard = messages(self.input, "user")
-            reading.says = self._says()
-            reading.input_tokens, reading.output_tokens = self._tokens()
-            reading.cost_usd = amount(self.total_cost) or amount(self.calculated_total_cost)
-            reading.model = self.model
-        reading.fill(inside)
-        return reading
-
-    def _named(self, role: Role) -> str | None:
-        if role == "tool":
-            return undecorated(self.name or "")
-        # Some frameworks name an agent by a fresh id: a name no two runs share groups nothing.
-        return None if role == "llm" or _UUID.search(self.name or "") else self.name
-
-    def _says(self) -> Said | None:
-        said = together(messages(self.output, "assistant"))
-        calls = self.tool_calls if isinstance(self.tool_calls, list) else []
-        if not calls or (said is not None and said.calls):
-            return said
-        names = self.tool_call_names if isinstance(self.tool_call_names, list) else []
-        told = [_decoded(call) for call in calls]
-        named = [
-            call.get("name") or name for call, name in zip(told, [*names, *told], strict=False)
-        ]
-        found = [
-            Call(str(name), raw(call.get("arguments", msgspec.UNSET)), text(call.get("id")))
-            for call, name in zip(told, named, strict=True)
-            if isinstance(name, str)
-        ]
-        return Said("assistant", said.text if said else None, found)
-
-    def _tokens(self) -> tuple[int | None, int | None]:
-        details, usage = _decoded(self.usage_details), _decoded(self.usage)
-        given = (
-            (self.input_usage, self.output_usage),
-            (details.get("input"), details.get("output")),
-            (usage.get("input"), usage.get("output")),
-            (self.prompt_tokens, self.completion_tokens),
-        )
-        counts = [(count(read), count(written)) for read, written in given]
-        # A generation without usage is exported with zeros.
-        return next(((read, written) for read, written in counts if read or written), (None, None))
-
-
-class Trace(msgspec.Struct, rename="camel"):
-    """A trace's own record."""
-
-    id: str | None = None
-    name: str | None = None
-    output: Any = None
-    session_id: str | None = None
-    user_id: str | None = None
-    metadata: Any = None
-    tags: list[str] | None = None
-    release: str | None = None
-    version: str | None = None
-    environment: str | None = None
-    scores: Any = None
-
-    def add_to(self, run: Run) -> None:
-        """Tell the run what the trace says of it."""
-        metadata = _decoded(self.metadata)
-        name = None if self.name is None or _UUID.search(self.name) else self.name
-        run.agent = name or run.agent
-        run.agent_version = self.release or self.version or run.agent_version
-        run.task_id = _text(metadata.get("task_id")) or run.task_id
-        answer = together(messages(self.output, "assistant"))
-        run.final_output = run.final_output or (answer.text if answer else None)
-        own = {key: value for key, value in metadata.items() if key not in _TECHNICAL}
-        told = {
-            "session_id": self.session_id,
-            "user_id": self.user_id,
-            "environment": None if self.environment == "default" else self.environment,
-            "tags": self.tags or None,
-        }
-        known = {key: value for key, value in told.items() if value is not None}
-        run.labels = {**own, **self._scores(), **run.labels, **known}
-
-    def _scores(self) -> dict[str, Any]:
-        scores = self.scores if isinstance(self.scores, list) else []
-        return {
-            f"score.{score['name']}": score.get("stringValue") or score.get("value")
-            for score in scores
-            if isinstance(score, dict) and isinstance(score.get("name"), str)
-        }
-
-
-class Export(msgspec.Struct):
-    """A trace and its observations; a single observation has neither."""
-
-    trace: dict[str, Any] | None = None
-    observations: list[dict[str, Any]] | None = None
-
 
 _object = msgspec.json.Decoder(dict[str, Any]).decode
 _objects = msgspec.json.Decoder(list[dict[str, Any]]).decode
-
-
-def _decoded(value: Any) -> dict[str, Any]:
-    """Return an object given as one or as text; an empty one where it is neither."""
-    found = decoded(value) if isinstance(value, str) else value
-    return found if isinstance(found, dict) else {}
-
-
-def _text(value: Any) -> str | None:
-    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else None
-
-
-def _role(kind: str, span: Span) -> Role:
-    """Tell what an observation stands for: by its type, unless its tracer says otherwise."""
-    if span.role != "other" or KIND in span.attributes:
-        return span.role
-    return _ROLES.get(kind.upper(), "other")
 
 
 def _camel(record: dict[str, Any]) -> dict[str, Any]:
@@ -217,8 +47,8 @@ def _key(data: bytes) -> str | None:
     except RejectError:
         return None
     if isinstance(record.get("trace"), dict):
-        return _text(record["trace"].get("id"))
-    return _text(record.get("traceId") or record.get("id"))
+        return plain_text(record["trace"].get("id"))
+    return plain_text(record.get("traceId") or record.get("id"))
 
 
 def _split(records: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -237,7 +67,16 @@ def _split(records: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[str
     return _camel(trace), observations
 
 
-def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
+def prepare(source: Source) -> Unmapped | None:
+    """Return what is not known of the pages in a file, beside their traces."""
+    found: Unmapped = {}
+    if source.head.has("data"):
+        for name, value in source.others("data", ("data", "meta")):
+            add(found, noted(name, msgspec.Raw(value)))
+    return found or None
+
+
+def decode(piece: Piece, context: Unmapped | None = None) -> Iterator[Run]:
     """Decode all that a file holds of one trace into its run."""
     one = piece.data[:1] != b"["
     records = [decoding(_object, piece.data)] if one else decoding(_objects, piece.data)
@@ -251,9 +90,17 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     trace_id = trace.id or next(filter(None, named), None)
     if trace_id is None:
         raise RejectError("missing_field", "neither a trace's id nor an observation's traceId")
-    run = run_of(trace_id, (observation.span() for observation in observations))
+    spans = [observation.span() for observation in observations]
+    for span, record in zip(spans, told, strict=True):
+        span.unmapped = unknown(record, span)
+    run = run_of(trace_id, spans)
     if run is not None:
         trace.add_to(run)
+        note(run, rest({k: v for k, v in given.items() if v is not None}, OF_TRACE))
+        for record in records:
+            if record.get("trace"):
+                note(run, rest(record, {"observations", "trace"}))
+        note(run, context)
         yield run
 
 
@@ -285,8 +132,17 @@ FORMAT = Format(
     sniff=sniff,
     pieces=lambda source: gathered(source, by_key(_records(source), _key)),
     decode=decode,
+    prepare=prepare,
     reread=reread,
     fills="calls, arguments, results, errors, tokens, cost, times, sub-agents, messages, scores as labels",
     lacks="references, success",
+    leaves_out=lambda: [
+        *sorted(OF_TRACE - set(Trace.__struct_encode_fields__)),
+        *sorted(
+            f"observations.{n}" for n in OF_OBSERVATION - set(Observation.__struct_encode_fields__)
+        ),
+        "scores.comment",
+        *left_out_attributes("observations.metadata.attributes"),
+    ],
     expects=("id", "traceId", "type", "startTime"),
 )

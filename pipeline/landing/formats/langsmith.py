@@ -15,6 +15,8 @@ from pipeline.landing.model import RejectError, When
 from pipeline.landing.said import messages, together
 from pipeline.landing.spans import Reading, Span, nanos
 from pipeline.landing.trace import only_input, run_of
+from pipeline.landing.unmapped import Noting, Unmapped, add, decoder, leaves_out, left_out, rest
+from pipeline.landing.wrapped import told, unwrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,7 +32,18 @@ _PENDING = "pending"
 _PRIVATE = ("ls_", "lc_", "langgraph_", "__", "LANGSMITH", "LANGCHAIN", "revision_id", "thread_")
 
 
-class Exported(msgspec.Struct):
+@leaves_out(
+    "app_path", "attachments", "child_run_ids", "child_runs", "completion_cost",
+    "completion_cost_details", "completion_token_details", "direct_child_run_ids", "dotted_order",
+    "error_preview", "events", "execution_order", "first_token_time", "in_dataset",
+    "inputs_or_signed_url", "inputs_preview", "inputs_s3_urls", "last_queued_at", "latency",
+    "manifest_id", "manifest_s3_id", "messages", "outputs_or_signed_url", "outputs_preview",
+    "outputs_s3_urls", "parent_run_ids", "price_model_id", "prompt_cost", "prompt_cost_details",
+    "prompt_token_details", "s3_urls", "serialized", "share_token", "tenant_id", "thread_id",
+    "total_tokens", "trace_first_received_at", "trace_max_start_time", "trace_min_start_time",
+    "trace_tier", "trace_upgrade", "ttl_seconds", "reference_dataset_id", "is_root",
+)  # fmt: skip
+class Exported(Noting):
     """One run as exported: a span of the trace. Objects may be JSON text."""
 
     id: str
@@ -77,7 +90,24 @@ class Exported(msgspec.Struct):
             error=self.error if failed else None,
             attributes=self.metadata,
             reading=self._reading(),
+            unmapped=self._unknown(),
         )
+
+    def _unknown(self) -> Unmapped:
+        """Return what is not known of the run, of what its author told and of its messages."""
+        found: Unmapped = {}
+        add(found, self.unmapped)
+        add(found, rest(_object(self.extra), _EXTRA), "extra")
+        if self.parent_run_id is not None:  # a root's metadata are the run's labels
+            own = {k: v for k, v in self.metadata.items() if not k.startswith(_PRIVATE)}
+            add(found, rest(own, ()), "metadata")
+        role = _ROLES.get(self.run_type)
+        if role == "llm":
+            add(found, unwrapped(_plain(self.inputs)), "inputs")
+            add(found, unwrapped(_plain(self.outputs)), "outputs")
+        elif role == "tool" and (message := members(_object(self.outputs), "output")):
+            add(found, told(message) if "kwargs" in message else {}, "outputs.output")
+        return found
 
     def _reading(self) -> Reading:
         role = _ROLES.get(self.run_type, "other")
@@ -116,9 +146,9 @@ class Exported(msgspec.Struct):
         )
 
     def _tokens(self) -> tuple[int | None, int | None]:
-        told = (count(self.prompt_tokens), count(self.completion_tokens))
-        if any(told):
-            return told
+        counts = (count(self.prompt_tokens), count(self.completion_tokens))
+        if any(counts):
+            return counts
         usage = _usage(_object(self.outputs))
         names = (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens"))
         read, written = (next((usage[n] for n in pair if n in usage), None) for pair in names)
@@ -127,8 +157,8 @@ class Exported(msgspec.Struct):
     def _model(self) -> str | None:
         asked = members(_object(self.extra), "invocation_params")
         names = ("model", "model_name")
-        told = [asked.get(name) for name in names] + [self.metadata.get("ls_model_name")]
-        return next((found for found in map(text, told) if found), None)
+        given = [asked.get(name) for name in names] + [self.metadata.get("ls_model_name")]
+        return next((found for found in map(text, given) if found), None)
 
     def add_to(self, run: Run) -> None:
         """Tell the run what its root says of it."""
@@ -139,7 +169,7 @@ class Exported(msgspec.Struct):
         version = self.metadata.get("revision_id")
         run.agent_version = run.agent_version or text(version)
         own = {k: v for k, v in self.metadata.items() if not k.startswith(_PRIVATE)}
-        told = {
+        own_labels = {
             "project_id": self.session_id,
             "thread_id": self.metadata.get("thread_id"),
             "tags": self.tags or None,
@@ -149,12 +179,17 @@ class Exported(msgspec.Struct):
             for name, stats in _object(self.feedback_stats).items()
             if isinstance(stats, dict)
         }
-        known = {name: value for name, value in told.items() if value is not None}
+        known = {name: value for name, value in own_labels.items() if value is not None}
         run.labels = {**own, **scores, **run.labels, **known}
 
 
-_runs = msgspec.json.Decoder(list[Exported]).decode
-_run = msgspec.json.Decoder(Exported).decode
+_EXTRA = {"batch_size", "invocation_params", "metadata", "options", "runtime"}
+_runs = decoder(list[Exported])
+_run = decoder(Exported)
+
+
+def _plain(value: Any) -> Any:
+    return decoded(value) if isinstance(value, str) else value
 
 
 def _object(value: Any) -> dict[str, Any]:
@@ -235,6 +270,10 @@ FORMAT = Format(
     pieces=_pieces,
     decode=decode,
     reread=_reread,
+    leaves_out=lambda: [
+        *left_out(Exported),
+        *sorted(f"extra.{name}" for name in _EXTRA - {"metadata"}),
+    ],
     fills="calls, arguments, results, errors, tokens, cost, times, messages, feedback as labels, example",
     lacks="references, success",
     expects=("id", "run_type", "trace_id"),

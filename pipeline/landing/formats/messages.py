@@ -13,12 +13,15 @@ from pipeline.landing.formats import Format
 from pipeline.landing.literal import members
 from pipeline.landing.model import Expected, References, RejectError, Run
 from pipeline.landing.spoken import calls_of, chat_of, steps_said, usage_of, word
+from pipeline.landing.unheard import LEFT_OUT, unheard, unknown_usage
+from pipeline.landing.unmapped import add, rest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pipeline.landing.reader import Head, Piece, Source
     from pipeline.landing.spoken import Heard
+    from pipeline.landing.unmapped import Unmapped
 
 _decode = msgspec.json.Decoder(dict[str, Any] | list[Any]).decode
 _ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
@@ -70,6 +73,32 @@ def _chat(items: Any) -> list[Heard]:
     return chat_of(items)
 
 
+_READ = {
+    "id", "input", "instructions", "messages", "metadata", "model", "output", "outputs",
+    "reference_outputs", "system", "task_id", "thread_id", "usage", "usage_metadata", "values",
+}  # fmt: skip
+_RECORD = _READ | {
+    # What a request or a response of a model says of itself, beside what was said.
+    "background", "billing", "completed_at", "content", "created", "created_at", "error",
+    "frequency_penalty", "incomplete_details", "max_output_tokens", "max_tokens",
+    "max_tool_calls", "object", "parallel_tool_calls", "presence_penalty",
+    "previous_response_id", "prompt_cache_key", "prompt_cache_retention", "reasoning", "role",
+    "safety_identifier", "service_tier", "status", "stop_reason", "stop_sequence", "store",
+    "stream", "temperature", "text", "tool_choice", "tools", "top_logprobs", "top_p",
+    "truncation", "type", "user",
+}  # fmt: skip
+
+
+def _unmapped(record: dict[str, Any], expected: Any) -> Unmapped:
+    """Return what is not known of the record, what holds its messages, and those expected."""
+    found = rest(record, _RECORD)
+    add(found, unknown_usage(record))
+    for name in ("messages", "outputs", "values", "reference_outputs"):
+        add(found, rest(members(record, name), {"messages"}), name)
+    add(found, unheard(expected), "reference_outputs")
+    return found
+
+
 def _references(expected: Any) -> References | None:
     if expected is None:
         return None
@@ -108,6 +137,7 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
         last.input_tokens, last.output_tokens = spent.prompt_tokens, spent.completion_tokens
     yield Run(
         steps=steps,
+        unmapped=_unmapped(record, expected),
         source_id=_text(record.get("id")) or _text(record.get("thread_id")),
         task_id=_text(record.get("task_id")),
         model=_model(record, items),
@@ -166,5 +196,6 @@ FORMAT = Format(
     decode=decode,
     fills="calls, outputs, prompt hash; errors and tokens where told; agentevals' references",
     lacks="success, most ids and times",
+    leaves_out=lambda: sorted({*_RECORD, *LEFT_OUT} - _READ),
     expects=("messages",),
 )

@@ -17,7 +17,14 @@ from pipeline.landing.mini_swe import Extra, Message
 from pipeline.landing.model import Run
 from pipeline.landing.session import first_and_last
 from pipeline.landing.transcript import Transcript, charge, known
-from pipeline.landing.unmapped import Known, Noting, add, decoder, leaves_out
+from pipeline.landing.unmapped import (
+    Known,
+    Noting,
+    add,
+    decoder,
+    leaves_out,
+    left_out,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -200,5 +207,6 @@ FORMAT = Format(
     decode=decode,
     fills="commands, outputs, errors (return codes), tokens, cost, times, the submission",
     lacks="success, trials, references; in version 1 times and cost by step",
+    leaves_out=lambda: ["info.config", *left_out(Record)],
     expects=("trajectory_format", "info", "messages"),
 )

@@ -18,7 +18,13 @@ from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.messages import Id, Message, Raw  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.model import Expected, References, RejectError, Run
-from pipeline.landing.unmapped import Noting, add, decoder, leaves_out
+from pipeline.landing.unmapped import (
+    Noting,
+    add,
+    decoder,
+    leaves_out,
+    left_out,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -158,5 +164,6 @@ FORMAT = Format(
     decode=decode,
     fills="calls, outputs, prompt hash; tokens and expected calls where the line gives them",
     lacks="errors (the format has no signal), times",
+    leaves_out=lambda: ["functions", "tools", *left_out(Record), *left_out(Call, "expected")],
     expects=("messages",),
 )

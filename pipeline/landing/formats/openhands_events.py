@@ -11,8 +11,10 @@ from pipeline.landing.chat import final_output
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.model import Run
+from pipeline.landing.openhands import Event, is_event
 from pipeline.landing.openhands_steps import collect
 from pipeline.landing.session import first_and_last
+from pipeline.landing.unmapped import left_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,17 +44,6 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     )
 
 
-def is_event(value: Any) -> bool:
-    """Tell whether a value is an action with its arguments or an observation with its content."""
-    if openhands_sdk.is_event(value):
-        return True
-    if not isinstance(value, dict):
-        return False
-    return (isinstance(value.get("action"), str) and "args" in value) or (
-        isinstance(value.get("observation"), str) and {"content", "extras"} & value.keys() != set()
-    )
-
-
 def sniff(head: Head) -> str | None:
     """Recognise an array of actions with arguments and observations with content."""
     if head.framing != "array" or not is_event(head.first):
@@ -68,5 +59,6 @@ FORMAT = Format(
     decode=decode,
     fills="calls, outputs, errors, parallel calls, tokens, times, the model",
     lacks="ids, tasks, references, success; a trajectory must fit in memory",
+    leaves_out=lambda: ["args", "extras", "observation", *left_out(Event)],
     expects=("action", "args"),
 )

@@ -10,13 +10,19 @@ from pipeline.landing import openhands_sdk
 from pipeline.landing.chat import final_output
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
-from pipeline.landing.formats.openhands_events import is_event
 from pipeline.landing.model import Run
-from pipeline.landing.openhands import Metrics  # noqa: TC001 - msgspec reads types at run time
+from pipeline.landing.openhands import Event, Metrics, is_event
 from pipeline.landing.openhands_steps import collect
 from pipeline.landing.session import first_and_last
 from pipeline.landing.transcript import known
-from pipeline.landing.unmapped import Known, Noting, add, decoder, leaves_out
+from pipeline.landing.unmapped import (
+    Known,
+    Noting,
+    add,
+    decoder,
+    leaves_out,
+    left_out,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +38,9 @@ class Model(msgspec.Struct):
     model: str | None = None
 
 
-@leaves_out("condenser_config", "data_split", "eval_note", "eval_output_dir", "start_time")
+@leaves_out(
+    "agent_config", "condenser_config", "data_split", "eval_note", "eval_output_dir", "start_time"
+)
 class Metadata(Known):
     """How the evaluation was configured."""
 
@@ -178,5 +186,14 @@ FORMAT = Format(
     decode=decode,
     fills="calls, outputs, errors, parallel calls, tokens, cost of the run, times, the model",
     lacks="trials, references; success unless the record has it; ids and times in the oldest logs",
+    leaves_out=lambda: [
+        "test_result",
+        "history.args",
+        "history.extras",
+        "history.observation",
+        "metadata.llm_config",
+        *left_out(Record),
+        *left_out(Event, "history"),
+    ],
     expects=("instance_id", "history"),
 )

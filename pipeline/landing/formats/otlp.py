@@ -15,72 +15,31 @@ from msgspec import UNSET, UnsetType
 
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
+from pipeline.landing.framing import members_but
 from pipeline.landing.genai import tells_messages
 from pipeline.landing.model import RejectError
 from pipeline.landing.otlp import Entry, camel, hex_id
+from pipeline.landing.otlp_export import (
+    MEMBERS,
+    VOCABULARY,
+    Found,
+    Resource,
+    around,
+    one,
+    unknown_around,
+)
 from pipeline.landing.otlp_trace import Trace
 from pipeline.landing.reader import HEAD_BYTES, Piece
 from pipeline.landing.scattered import Part, gathered, reread
 from pipeline.landing.trace import run_of
+from pipeline.landing.unmapped import Unmapped, add, decoder, left_out, note, noted
+from pipeline.landing.unread import left_out_attributes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pipeline.landing.model import Run
     from pipeline.landing.reader import Head, Source
-
-
-_VOCABULARY = b"gen_ai."
-
-
-class Scope(msgspec.Struct):
-    """The spans, or the log records, of one instrumentation."""
-
-    spans: list[msgspec.Raw] | None = None
-    logRecords: list[msgspec.Raw] | None = None  # noqa: N815 - OTLP's own names
-    log_records: list[msgspec.Raw] | None = None
-
-
-class Resource(msgspec.Struct):
-    """The spans of one process; older exports call scopes instrumentation libraries."""
-
-    resource: msgspec.Raw | UnsetType = UNSET
-    scopeSpans: list[Scope] | None = None  # noqa: N815
-    scopeLogs: list[Scope] | None = None  # noqa: N815
-    instrumentationLibrarySpans: list[Scope] | None = None  # noqa: N815
-    scope_spans: list[Scope] | None = None
-    scope_logs: list[Scope] | None = None
-    instrumentation_library_spans: list[Scope] | None = None
-
-    def given(self) -> bytes:
-        """Return the resource as it stands; nothing where there is none."""
-        return b"" if isinstance(self.resource, UnsetType) else bytes(self.resource)
-
-    def entries(self) -> Iterator[msgspec.Raw]:
-        """Yield the spans, and the log records that tell of models, undecoded."""
-        for scopes in map(self.__getattribute__, _SCOPES):
-            for scope in scopes or ():
-                yield from scope.spans or ()
-                logged = scope.logRecords or scope.log_records or ()
-                yield from (record for record in logged if _VOCABULARY in bytes(record))
-
-
-class Request(msgspec.Struct):
-    """One export: Tempo calls its resources batches, and may wrap them in `trace`."""
-
-    resourceSpans: list[Resource] | None = None  # noqa: N815
-    resource_spans: list[Resource] | None = None
-    resourceLogs: list[Resource] | None = None  # noqa: N815
-    resource_logs: list[Resource] | None = None
-    batches: list[Resource] | None = None
-    trace: Request | None = None
-
-    def resources(self) -> list[Resource] | None:
-        """Return the resources; None where the export has neither traces nor logs."""
-        given = [told for name in _MEMBERS if (told := getattr(self, name)) is not None]
-        if not given and self.trace:
-            return self.trace.resources()
-        return [resource for told in given for resource in told] if given else None
 
 
 class Named(msgspec.Struct):
@@ -102,19 +61,16 @@ class Named(msgspec.Struct):
         return bool(self.spanId or self.span_id) or self.body is not UNSET
 
 
-_SCOPES = Resource.__struct_fields__[1:]
-_MEMBERS = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs", "batches")
-_request = msgspec.json.Decoder(Request).decode
-_resource = msgspec.json.Decoder(Resource).decode
 _named = msgspec.json.Decoder(Named).decode
-_entry = msgspec.json.Decoder(Entry).decode
+_entry = decoder(Entry)
 _entries = msgspec.json.Decoder(list[Entry]).decode
+_raws = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
-def _resources(source: Source) -> Iterator[tuple[Piece, list[Resource] | None]]:
+def _resources(source: Source) -> Iterator[tuple[Piece, Found | None]]:
     """Yield the resources of a file, with the bytes they stand in; None where these are damaged."""
     first = source.head.first
-    members = [name for name in _MEMBERS if isinstance(first, dict) and name in first]
+    members = [name for name in MEMBERS if isinstance(first, dict) and name in first]
     if source.head.framing == "object" and members:
         members += _behind_the_head(source, members)
         for piece in chain.from_iterable(map(source.elements, members)):
@@ -130,38 +86,36 @@ def _behind_the_head(source: Source, seen: list[str]) -> list[str]:
         if file.seek(0, SEEK_END) <= HEAD_BYTES:
             return []
         with mmap(file.fileno(), 0, access=ACCESS_READ) as data:
-            return [n for n in _MEMBERS if n not in seen and data.find(b'"%b"' % n.encode()) >= 0]
+            return [n for n in MEMBERS if n not in seen and data.find(b'"%b"' % n.encode()) >= 0]
 
 
-def _one(piece: Piece) -> list[Resource] | None:
+def _one(piece: Piece) -> Found | None:
     try:
-        return [decoding(_resource, piece.data)]
+        return one(piece.data)
     except RejectError:
         return None
 
 
-def _several(piece: Piece) -> list[Resource] | None:
+def _several(piece: Piece) -> Found | None:
     try:
-        found = decoding(_request, piece.data).resources()
-        return _alone(piece.data) if found is None else found
+        return around(piece.data)
     except RejectError:
         return None
-
-
-def _alone(data: bytes) -> list[Resource] | None:
-    """Return a resource that stands on a line of its own, without an export around it."""
-    resource = decoding(_resource, data)
-    return [resource] if any(map(resource.__getattribute__, _SCOPES)) else None
 
 
 def _parts(source: Source) -> Iterator[Part | Piece]:
-    """Yield each span as a part of its trace, after the resource it belongs to."""
+    """Yield each span as a part of its trace, after the resource it belongs to.
+
+    What stands around spans and is not known is told with the first trace's.
+    """
     known: dict[str, Part] = {}
-    for piece, resources in _resources(source):
-        if resources is None:
+    for piece, found in _resources(source):
+        if found is None:
             yield piece
+            continue
         finder = _Finder(piece)
-        for resource in resources or ():
+        drifted = found.drifted
+        for resource in found.resources:
             given = finder.find(resource.given())
             for entry in resource.entries():
                 part = finder.find(bytes(entry))._replace(key=_trace(entry))
@@ -169,6 +123,9 @@ def _parts(source: Source) -> Iterator[Part | Piece]:
                     if _counts(bytes(entry)):
                         yield Piece(bytes(entry), part.line, part.offset)
                     continue
+                if drifted:
+                    yield Part(part.key, piece.line, piece.offset, len(piece.data))
+                    drifted = False
                 if given.size and known.get(part.key) is not given:
                     known[part.key] = given
                     yield given._replace(key=part.key)
@@ -209,22 +166,47 @@ def _trace(span: msgspec.Raw) -> str:
         return ""  # it is refused by itself, where it is decoded
 
 
-def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
+def prepare(source: Source) -> Unmapped | None:
+    """Return what is not known of a document, beside its resources."""
+    found: Unmapped = {}
+    if source.head.framing == "object" and any(source.head.has(name) for name in MEMBERS):
+        with source.open() as file:
+            for name, value in members_but(file, MEMBERS):
+                add(found, noted(name, msgspec.Raw(value)))
+    return found or None
+
+
+def decode(piece: Piece, context: Unmapped | None = None) -> Iterator[Run]:
     """Decode the spans of one trace, each after its resource, into its run."""
     if piece.data[:1] == b"{":
         raise _refusal(piece.data)
     trace = Trace()
-    for entry in decoding(_entries, camel(piece.data)):
-        trace.add(entry)
+    for entry in _read(camel(piece.data)):
+        if isinstance(entry, Entry):
+            trace.add(entry)
+        else:
+            add(trace.unmapped, entry)
     run = run_of(trace.id, trace.understood())
     if run is not None:
+        note(run, trace.unmapped)
+        note(run, context)
+        run.labels = {**trace.scores, **run.labels}
         yield run
+
+
+def _read(data: bytes) -> Iterator[Entry | Unmapped]:
+    """Yield the entries of a trace; where any has fields that are not known, one by one."""
+    try:
+        yield from _entries(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        for raw in decoding(_raws, data):
+            yield unknown_around(raw) or decoding(_entry, bytes(raw))
 
 
 def _refusal(data: bytes) -> RejectError:
     """Tell why a record by itself is no export of traces, or belongs to no trace."""
     try:
-        decoding(_request, data)
+        around(data)
         alone = decoding(_named, data)
         if alone.trace():
             hex_id(alone.trace())
@@ -248,9 +230,9 @@ def sniff(head: Head) -> str | None:
         value = record.get("trace", record) if isinstance(record, dict) else {}
         if isinstance(value, dict) and any(isinstance(value.get(n), list) for n in _SPANS):
             return "scopes of OTLP"
-        for name in _MEMBERS if isinstance(value, dict) else ():
+        for name in MEMBERS if isinstance(value, dict) else ():
             items = value.get(name)
-            if "ogs" in name and _VOCABULARY not in head.text:
+            if "ogs" in name and VOCABULARY not in head.text:
                 continue  # what a program logs, but no agent
             if isinstance(items, list) and (_is_resource(items[0]) if items else head.has(name)):
                 return f"{name} of OTLP"
@@ -263,7 +245,13 @@ FORMAT = Format(
     sniff=sniff,
     pieces=lambda source: gathered(source, _parts(source)),
     decode=decode,
+    prepare=prepare,
     reread=reread,
+    leaves_out=lambda: [
+        *left_out(Resource),
+        *left_out(Entry, "spans"),
+        *left_out_attributes("spans.attributes"),
+    ],
     fills="calls, arguments and results where captured, errors, tokens, times, sub-agents, messages, "
     "the task where an attribute trajtab.task_id names it",
     lacks="references, success; arguments, results and messages where the tracer did not capture them",

@@ -13,6 +13,8 @@ from pipeline.landing.openinference import KIND
 from pipeline.landing.spans import Event, Span, nanos
 from pipeline.landing.tabular import gathered_rows, refuse_damage, reread
 from pipeline.landing.trace import run_of
+from pipeline.landing.unmapped import Unmapped, add, rest
+from pipeline.landing.unread import left_out_attributes, unread
 from pipeline.landing.vocabulary import understood
 
 if TYPE_CHECKING:
@@ -60,6 +62,20 @@ class Row(msgspec.Struct):
 
 
 _rows = msgspec.json.Decoder(list[Row]).decode
+_KNOWN = {
+    *Row.__struct_encode_fields__, "context.trace_state", "cumulative_error_count",
+    "cumulative_llm_token_count_completion", "cumulative_llm_token_count_prompt", "index",
+    "latency_ms", "llm_token_count_completion", "llm_token_count_prompt",
+}  # fmt: skip
+"""Columns that are read, or left out on purpose."""
+
+
+def _unknown(row: dict[str, Any], attributes: dict[str, Any]) -> Unmapped:
+    leaves = {name: value for name, value in attributes.items() if not isinstance(value, dict)}
+    columns = {name: value for name, value in row.items() if not name.startswith(_PREFIX)}
+    found = unread(leaves)
+    add(found, rest({k: v for k, v in columns.items() if v is not None}, _KNOWN))
+    return found
 
 
 def _attributes(row: dict[str, Any]) -> dict[str, Any]:
@@ -78,8 +94,11 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     """Decode the rows of one trace into its run."""
     refuse_damage(piece)
     rows = decoding_some(_rows, piece.data)
-    attributes = map(_attributes, msgspec.json.decode(piece.data))
-    spans = [understood(row.span(given)) for row, given in zip(rows, attributes, strict=True)]
+    spans = []
+    for row, columns in zip(rows, msgspec.json.decode(piece.data), strict=True):
+        attributes = _attributes(columns)
+        spans.append(understood(row.span(attributes)))
+        spans[-1].unmapped = _unknown(columns, attributes)
     run = run_of(rows[0].trace_id, spans)
     if run is not None:
         yield run
@@ -99,6 +118,10 @@ FORMAT = Format(
     pieces=lambda source: gathered_rows(source, TRACE),
     decode=decode,
     reread=reread,
+    leaves_out=lambda: [
+        *sorted(_KNOWN - set(Row.__struct_encode_fields__)),
+        *left_out_attributes(),
+    ],
     fills="calls, arguments, results, errors, tokens, cost, times, sub-agents, messages",
     lacks="references, success",
     expects=("name", "start_time", "context.trace_id", "context.span_id"),

@@ -14,6 +14,8 @@ from pipeline.landing.openinference import KIND
 from pipeline.landing.scattered import by_key, gathered, reread
 from pipeline.landing.spans import Event, Span, nanos
 from pipeline.landing.trace import run_of
+from pipeline.landing.unmapped import Unmapped, add, rest
+from pipeline.landing.unread import left_out_attributes, unread
 from pipeline.landing.vocabulary import understood
 
 if TYPE_CHECKING:
@@ -81,12 +83,36 @@ def _span(record: dict[str, Any], number: int) -> Span:
         error=(message or attributes.get("error.type")) if failed else None,
         attributes={KIND: kind, **attributes} if isinstance(kind, str) else attributes,
         resource=members(members(record, "resource"), "attributes"),
+        unmapped=_unknown(record, attributes),
         events=[
             Event(str(event.get("name", "")), members(event, "attributes"))
             for event in _listed(record.get("events"))
             if isinstance(event, dict)
         ],
     )
+
+
+_MEMBERS = {
+    "attributes", "context", "dropped_attributes", "dropped_events", "dropped_links", "end_time",
+    "endTime", "events", "instrumentation_info", "instrumentation_scope", "kind", "links", "name",
+    "parent_id", "parentSpanId", "parent_span_id", "resource", "scope", "span_id", "spanId",
+    "span_kind", "start_time", "startTime", "status", "status_code", "status_message",
+    "trace_flags", "trace_id", "traceId", "trace_state", "duration_ns", "duration",
+}  # fmt: skip
+"""What a span is known to have, however it is spelled."""
+
+
+def _unknown(record: dict[str, Any], attributes: dict[str, Any]) -> Unmapped:
+    found = unread(attributes, frozenset(_MEMBERS if attributes is record else ()))
+    if attributes is not record:
+        add(found, rest(record, _MEMBERS))
+    add(found, rest(members(record, "context"), {"trace_id", "traceId", "span_id", "spanId", "trace_state", "is_remote", "trace_flags"}), "context")  # fmt: skip
+    add(found, rest(members(record, "status"), {"status_code", "code", "description", "message"}), "status")  # fmt: skip
+    add(found, rest(members(record, "resource"), {"attributes", "schema_url"}), "resource")
+    for event in _listed(record.get("events")):
+        if isinstance(event, dict):
+            add(found, rest(event, {"name", "timestamp", "attributes", "dropped_attributes_count"}), "events")  # fmt: skip
+    return found
 
 
 def _listed(value: Any) -> list[Any]:
@@ -134,6 +160,7 @@ FORMAT = Format(
     pieces=lambda source: gathered(source, by_key(source.records(), _key)),
     decode=decode,
     reread=reread,
+    leaves_out=left_out_attributes,
     fills="what the attributes say: calls, tokens, messages; times and errors where given",
     lacks="references, success",
     expects=("attributes", "name", "context"),

@@ -14,7 +14,15 @@ from pipeline.landing.messages import Message as ChatMessage
 from pipeline.landing.messages import text_of
 from pipeline.landing.model import RejectError, Run
 from pipeline.landing.transcript import Outcome, Transcript, charge, known, raw
-from pipeline.landing.unmapped import Known, Noting, Unmapped, add, decoder, leaves_out
+from pipeline.landing.unmapped import (
+    Known,
+    Noting,
+    Unmapped,
+    add,
+    decoder,
+    leaves_out,
+    left_out,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -247,6 +255,7 @@ FORMAT = Format(
     decode=decode,
     fills="actions (the first word is the tool), outputs, durations, tokens and cost of the run",
     lacks="errors (the format has no signal), success, times, tokens by step, references",
+    leaves_out=lambda: ["replay_config", *left_out(Record)],
     expects=("trajectory", "history"),
     prepare=prepare,
 )

@@ -11,9 +11,13 @@ from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format, tau2_results
 from pipeline.landing.messages import Raw  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.reader import HEAD_BYTES, Source
-from pipeline.landing.tau2 import Context, prepare
+from pipeline.landing.tau2 import Context, Info, TaskRecord, prepare
 from pipeline.landing.tau2_ticks import Tick, messages_of, unmapped_of
-from pipeline.landing.unmapped import MARK, decoder
+from pipeline.landing.unmapped import (
+    MARK,
+    decoder,
+    left_out,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,5 +106,11 @@ FORMAT = Format(
     prepare=prepare_directory,
     fills="what tau2_results fills; spoken conversations as far as their words are recorded",
     lacks="the system prompt, durations of calls, sound",
+    leaves_out=lambda: [
+        *left_out(Info, "info"),
+        *left_out(TaskRecord, "tasks"),
+        *left_out(Tick, "ticks"),
+        *left_out(tau2_results.Simulation),
+    ],
     expects=("id", "task_id", "termination_reason", "messages"),
 )

@@ -14,8 +14,24 @@ from pipeline.landing.formats import Format
 from pipeline.landing.messages import Id, Message, Raw
 from pipeline.landing.model import Expected, References, Run, Status, Task
 from pipeline.landing.reader import HEAD_BYTES
-from pipeline.landing.tau2 import Action, Context, Judged, TaskRecord, compare_args, prepare
-from pipeline.landing.unmapped import MARK, Unmapped, add, decoder, leaves_out, rest
+from pipeline.landing.tau2 import (
+    Action,
+    Context,
+    Info,
+    Judged,
+    TaskRecord,
+    compare_args,
+    prepare,
+)
+from pipeline.landing.unmapped import (
+    MARK,
+    Unmapped,
+    add,
+    decoder,
+    leaves_out,
+    left_out,
+    rest,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,11 +45,16 @@ class Turn(Message):
 
     tool_call_id: Id = field(name="id", default=None)
     error: bool | None = None
+    errors: Any = None
+
+    def labels(self) -> dict[str, Any] | None:
+        """Return what was wrong with a message the benchmark did not accept."""
+        return {"errors": self.errors} if self.errors else None
 
 
 @leaves_out(
-    "duration", "mode", "policy", "review", "speech_environment", "timestamp", "voice_settings"
-)
+    "duration", "mode", "policy", "review", "speech_environment", "timestamp", "voice_settings",
+)  # fmt: skip
 class Simulation(Judged, kw_only=True, forbid_unknown_fields=True):
     """One element of `simulations`."""
 
@@ -204,5 +225,10 @@ FORMAT = Format(
     prepare=prepare,
     fills="calls of agent and user, outputs, errors, tokens, cost, times, reward, expected actions",
     lacks="the system prompt, durations of calls",
+    leaves_out=lambda: [
+        *left_out(Info, "info"),
+        *left_out(TaskRecord, "tasks"),
+        *left_out(Simulation, "simulations"),
+    ],
     expects=("info", "tasks", "simulations"),
 )

@@ -18,7 +18,12 @@ from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.messages import Message, Raw, text_of
 from pipeline.landing.model import Expected, References, Run, Task
-from pipeline.landing.unmapped import Known, Noting, decoder
+from pipeline.landing.unmapped import (
+    Known,
+    Noting,
+    decoder,
+    left_out,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -137,5 +142,6 @@ FORMAT = Format(
     apart=True,
     fills="calls, outputs, errors (text that begins with Error), reward, trial, expected actions",
     lacks="times, tokens, the model, the suite",
+    leaves_out=lambda: ["info.reward_info", *left_out(Record)],
     expects=("task_id", "reward", "traj"),
 )

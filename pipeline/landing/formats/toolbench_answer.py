@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec import field
 
 from pipeline.landing.chat import steps_of
@@ -13,7 +12,7 @@ from pipeline.landing.formats import Format
 from pipeline.landing.messages import Message  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.model import Run
 from pipeline.landing.toolbench import answer, failed
-from pipeline.landing.unmapped import decoder
+from pipeline.landing.unmapped import Known, Noting, decoder, leaves_out, left_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,31 +20,42 @@ if TYPE_CHECKING:
     from pipeline.landing.reader import Head, Piece
 
 
-class Node(msgspec.Struct):
+@leaves_out(
+    "Tn", "depth", "description", "expand_num", "fail_times", "finished", "finished_count",
+    "io_state", "is_terminal", "message", "messages", "names", "node_type_id", "observation",
+    "observation_code", "prior_score", "query_count", "total_tokens", "values", "visit_times", "Elo",
+    "child_count", "is_leaf", "matching_time", "father",
+)  # fmt: skip
+class Node(Known):
     """A node of the search."""
 
     node_type: str = ""
     pruned: bool = False
-    children: list[Node] = []
+    children: list[Node] = field(default_factory=list)
 
 
-class Tree(msgspec.Struct):
+@leaves_out("size", "max_length")
+class Tree(Known):
     """The whole search."""
 
     tree: Node | None = None
 
 
-class Generation(msgspec.Struct):
+@leaves_out(
+    "valid_data", "function", "chain", "query", "has_tool_call", "step_num", "compare_candidates"
+)
+class Generation(Known):
     """The answer found."""
 
-    train_messages: list[list[Message]] = []
+    train_messages: list[list[Message]] = field(default_factory=list)
     final_answer: str | None = None
     finish_type: str | None = None
     query_count: int | None = None
     total_tokens: int | None = None
 
 
-class Answer(msgspec.Struct):
+@leaves_out("compare_candidates", "try_time", "chain")
+class Answer(Noting):
     """The file."""
 
     answer_generation: Generation
@@ -87,6 +97,7 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     yield Run(
         steps=steps_of(chat, lambda message: failed(message.content)),
         labels=_labels(told),
+        unmapped=told.unmapped,
         success=told.win,
         completed=None if finish is None or not chat else finish == "give_answer",
         final_output=answer(found.final_answer),
@@ -106,6 +117,7 @@ FORMAT = Format(
     sniff=sniff,
     pieces=lambda source: source.records(),
     decode=decode,
+    leaves_out=lambda: left_out(Answer),
     fills="calls and outputs of the path taken, errors, success; size of the search as labels",
     lacks="calls of the branches given up, task ids, times; tokens other than a total (a label)",
     expects=("win", "tree"),

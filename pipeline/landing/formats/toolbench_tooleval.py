@@ -6,8 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, field
 
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
@@ -15,6 +14,7 @@ from pipeline.landing.literal import decoded, raw
 from pipeline.landing.messages import Raw  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.model import RejectError, Run, Step, Task, Tool
 from pipeline.landing.toolbench import answer, failed
+from pipeline.landing.unmapped import Known, Noting, decoder, leaves_out, left_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from pipeline.landing.reader import Head, Piece
 
 
-class Node(msgspec.Struct):
+class Node(Known):
     """What was said or called, and what followed."""
 
     role: str
     message: Any = None
-    next: list[Node] = []
+    next: list[Node] = field(default_factory=list)
 
 
-class Answer(msgspec.Struct):
+class Answer(Known):
     """The answer to one query."""
 
     answer_details: list[Node]
@@ -39,14 +39,15 @@ class Answer(msgspec.Struct):
     final_answer: str | None = None
 
 
-class ToolDefinition(msgspec.Struct):
+@leaves_out("description")
+class ToolDefinition(Known):
     """A tool on offer."""
 
     name: str
     parameters: Any = None
 
 
-class Query(msgspec.Struct):
+class Query(Noting):
     """One member of the file."""
 
     answer: Answer
@@ -54,7 +55,7 @@ class Query(msgspec.Struct):
     available_tools: list[ToolDefinition] | None = None
 
 
-_decode = msgspec.json.Decoder(dict[str, Query]).decode
+_decode = decoder(dict[str, Query])
 _STRING = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 _NAME = re.compile(rf"\s*\{{'name': (?P<name>{_STRING})", re.DOTALL)
 _ARGUMENTS = re.compile(rf"\s*,\s*'arguments': (?P<arguments>{_STRING})", re.DOTALL)
@@ -121,6 +122,7 @@ def _run(task_id: str, told: Query) -> Run:
         task_id=task_id,
         agent=told.answer.method,
         labels={} if total is None else {"total_steps": total},
+        unmapped=told.unmapped,
         final_output=answer(told.answer.final_answer) or final,
     )
 
@@ -149,6 +151,7 @@ FORMAT = Format(
     sniff=sniff,
     pieces=lambda source: source.records(),
     decode=decode,
+    leaves_out=lambda: left_out(Query),
     fills="tool names, arguments where not cut off, tasks with their tools, the answer",
     lacks="most outputs and many arguments (cut off at 100 characters), errors, success, tokens",
 )
