@@ -87,7 +87,11 @@ def test_secrets_are_masked(tmp_path: Path) -> None:
     secret = {"by": MAIL, "password": "open sesame", MAIL: 1}
     record = _chat({**RESULT, "new": secret}, new=secret, **{MAIL: 1, "api_key": "hunter2"})
     report, run, call = _landed(tmp_path, record, redact=True)
-    assert (MAIL in run, run["api_key"], MAIL in str(report.unmapped)) == (False, "[redacted]", False)
+    assert (MAIL in run, run["api_key"], MAIL in str(report.unmapped)) == (
+        False,
+        "[redacted]",
+        False,
+    )
     for told in (run["new"], call["result.new"]):
         assert MAIL not in json.dumps(told)
         assert "open sesame" not in json.dumps(told)
