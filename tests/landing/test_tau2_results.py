@@ -118,7 +118,8 @@ def test_figures_of_the_real_files(name, real_data, expected_figures):
     assert sum(step.input_tokens or 0 for step in steps) == figures.get("tokens_in", 0)
     assert sum(step.output_tokens or 0 for step in steps) == figures.get("tokens_out", 0)
     assert all(call.output is not None for call in calls)
-    assert not any(step.labels for step in steps)
+    assert {name for step in steps for name in step.labels or ()} <= {"errors"}
+    assert not any(item.unmapped for item in (*runs, *steps))
 
 
 @pytest.mark.parametrize("name", REAL[:-1])
