@@ -157,7 +157,8 @@ def unknown(record: dict[str, Any], span: Span) -> Unmapped:
         for name in ("input", "output"):
             value = record.get(name)
             add(found, unheard(decoded(value) if isinstance(value, str) else value), name)
-        for call in map(_decoded, record.get("toolCalls") or ()):
+        calls = record.get("toolCalls")
+        for call in map(_decoded, calls if isinstance(calls, list) else ()):
             add(found, rest(call, {"arguments", "id", "index", "name", "type"}), "toolCalls")
     return {name: values for name, values in found.items() if "null" not in values}
 
