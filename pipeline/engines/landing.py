@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 REGROUPED = "regrouped"
 
-SECONDS_PER_BYTE = 5e-8
+SECONDS_PER_BYTE = 2.4e-8
 """What landing a byte takes, to plan units by (docs/performance.md)."""
 
 

@@ -28,7 +28,7 @@ class Local:
 
     elsewhere = False
 
-    def __init__(self, workers: int = 1, unit_seconds: float = 5.0) -> None:
+    def __init__(self, workers: int = 1, unit_seconds: float = 2.0) -> None:
         self.workers = workers
         self.unit_seconds = wanted_seconds(unit_seconds)
 

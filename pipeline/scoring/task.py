@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pipeline.lake import Folder
     from pipeline.policy import Policy
 
-SECONDS_PER_STEP = 4e-6
+SECONDS_PER_STEP = 1.2e-6
 """What scoring a step takes, to plan units by (docs/performance.md)."""
 
 

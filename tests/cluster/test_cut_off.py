@@ -86,8 +86,8 @@ def cut_off(net: Network, cluster: Cluster) -> Iterator[list[int]]:
     finally:
         with suppress(ProcessLookupError):
             os.kill(held, signal.SIGCONT)
-    until(lambda: not busy(held))
-    net.set(host, "up")
+        until(lambda: not busy(held))
+        net.set(host, "up")
 
 
 def gone(cluster: Cluster, lost: list[int]) -> bool:
