@@ -18,10 +18,10 @@ from pipeline.landing.commit import Outcome, commit, landed_before
 from pipeline.landing.folders import foldered
 from pipeline.landing.known import Known
 from pipeline.landing.masking import droppable
+from pipeline.landing.named import expand
 from pipeline.landing.options import Options
 from pipeline.landing.over import Over
 from pipeline.landing.parting import parted
-from pipeline.landing.reader import expand
 from pipeline.landing.recognise import recognise_all, rooms_of, sentence_of
 from pipeline.landing.report import LandReport
 from pipeline.landing.stage import Staged, stage

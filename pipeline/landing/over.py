@@ -10,8 +10,8 @@ from pipeline.landing.beside import land_beside
 from pipeline.landing.commit import commit, landed_before
 from pipeline.landing.folders import foldered
 from pipeline.landing.known import Known
+from pipeline.landing.named import expand
 from pipeline.landing.parting import parted
-from pipeline.landing.reader import expand
 from pipeline.landing.recognise import recognise_all, rooms_of
 from pipeline.landing.stage import Staged
 from pipeline.landing.transport import unpacked

@@ -7,66 +7,38 @@ object), or the whole document. The framing is seen in the bytes, never taken fr
 
 from __future__ import annotations
 
-import codecs
-import glob
 from dataclasses import dataclass, replace
 from functools import cached_property
 from io import BytesIO
 from itertools import islice
-from os import SEEK_END
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
-from pipeline.errors import SourceNotFoundError
-from pipeline.landing.documents import Extent, documents_of, extents_of, section, several
+from pipeline.landing.documents import Extent, extents_of, section, several
 from pipeline.landing.framing import elements_of, member_of, members_but
 from pipeline.landing.glue import GLUE, unglued
-from pipeline.landing.head import BOM, START, Head, is_whole, look, of_several
+from pipeline.landing.head import BOM, START, Head, look, of_several
 from pipeline.landing.lines import Block, blocks, late
-from pipeline.landing.whole import Element, is_one_value, whole
+from pipeline.landing.printed import ALONE, MOST_TRIES, Piece, begun, goes_on, printed
+from pipeline.landing.whole import is_one_value, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator
+    from pathlib import Path
 
     from pipeline.landing.model import Damage
 
-__all__ = ("Head", "Piece", "Source", "expand", "look", "unglued", "wide_encoding")
+__all__ = ("Head", "Piece", "Source", "look", "unglued")
 
 HEAD_BYTES = 1 << 18
 BLOCK = 1 << 20
-ALONE = (b"{", b"[")
-"""A line like this may begin a document printed over many."""
-MOST_TRIES = 3
-"""So often that is found out: it may read far."""
 LITTLE_TEXT = 1 << 16
 """Of so little in a block each line is looked at by itself."""
 
 PARQUET = b"PAR1"
 BROKEN_PARQUET = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 """What reading a damaged Parquet file may raise."""
-STDIN = Path("/dev/stdin")
-"""What `-` names; it is read once, through a copy."""
-
-_WIDE = {
-    codecs.BOM_UTF32_LE: "UTF-32",
-    codecs.BOM_UTF32_BE: "UTF-32",
-    codecs.BOM_UTF16_LE: "UTF-16",
-    codecs.BOM_UTF16_BE: "UTF-16",
-}
-
-
-class Piece(NamedTuple):
-    """One record's bytes and where they stand."""
-
-    data: bytes
-    line: int
-    offset: int
-    ordinal: int = 0
-    """Its number among the file's records, from 0."""
-    parts: Sequence[int] = ()
-    """Where its parts stand, for its format's `reread`; empty where it is one run of bytes."""
 
 
 @dataclass(frozen=True)
@@ -161,8 +133,8 @@ class Source:
                         data, begin = late(line, offset, first=number == 1)
                     offset += len(line)
                     for at, value in unglued(data) if split else ((0, data),):
-                        if value in ALONE and tries and _goes_on(file, number, begin + at):
-                            yield from _printed(file, number, begin + at, ordinal)
+                        if value in ALONE and tries and goes_on(file, number, begin + at):
+                            yield from printed(file, number, begin + at, ordinal)
                             return
                         tries -= value in ALONE
                         if value:
@@ -174,11 +146,11 @@ class Source:
         tries = MOST_TRIES
         with self.open() as file:
             for block in blocks(file):
-                begun, tries = _alone(file, block, tries)
-                if begun is not None:
-                    yield block.split(begun)[0]
-                    line, offset = block.lines[begun], block.offsets[begun]
-                    yield from _printed(file, line, offset, block.ordinal + begun)
+                at, tries = begun(file, block, tries)
+                if at is not None:
+                    yield block.split(at)[0]
+                    line, offset = block.lines[at], block.offsets[at]
+                    yield from printed(file, line, offset, block.ordinal + at)
                     return
                 yield block
 
@@ -201,7 +173,7 @@ class Source:
     def documents(self) -> Iterator[Piece]:
         """Yield one piece per document of several, or per element of one that is an array."""
         with self.open() as file:
-            yield from _printed(file, 1, 0, 0)
+            yield from printed(file, 1, 0, 0)
 
     @cached_property
     def several(self) -> bool:
@@ -247,44 +219,6 @@ class Source:
         return self.document() if framing == "object" else self.lines(glued=glued)
 
 
-def _printed(file: BinaryIO, line: int, begin: int, ordinal: int) -> Iterator[Piece]:
-    """Yield the documents from `begin` on, whole, or the elements of those that are arrays."""
-    size = file.seek(0, SEEK_END) - begin
-    found = documents_of(section(file, Extent(line, begin, size)))
-    pieces = (piece for document in found for piece in _elements(document))
-    for number, (data, down, at) in enumerate(pieces, ordinal):
-        yield Piece(data, line + down - 1, begin + at, number)
-
-
-def _elements(document: Element) -> Iterator[Element]:
-    data, line, offset = document
-    if data[:1] != b"[":
-        yield document
-        return
-    for body, down, at in elements_of(BytesIO(data)):
-        yield Element(body, line + down - 1, offset + at)
-
-
-def _alone(file: BinaryIO, block: Block, tries: int) -> tuple[int | None, int]:
-    """Return which line of a block begins a document printed over many, and the tries left."""
-    for number, size in enumerate(block.sizes):
-        at = block.offsets[number] - block.offsets[0]
-        if size == 1 and block.data[at : at + 1] in ALONE:
-            if tries and _goes_on(file, block.lines[number], block.offsets[number]):
-                return number, tries
-            tries -= 1
-    return None, tries
-
-
-def _goes_on(file: BinaryIO, line: int, begin: int) -> bool:
-    """Tell whether a sound document begins with a bracket that stands alone on its line."""
-    here = file.tell()
-    size = file.seek(0, SEEK_END) - begin
-    found = next(documents_of(section(file, Extent(line, begin, size))), None)
-    file.seek(here)
-    return found is not None and len(found.data) > 1 and is_whole(found.data)
-
-
 def _may_be_glued(lines: list[bytes]) -> bool:
     """Tell whether a line may hold two objects; a quick look at much that hardly ever does."""
     if sum(map(len, lines)) < LITTLE_TEXT:
@@ -293,61 +227,9 @@ def _may_be_glued(lines: list[bytes]) -> bool:
     return any(bool(text.bin.contains(mark).any()) for mark in GLUE)
 
 
-def wide_encoding(text: bytes) -> str | None:
-    r"""Name the encoding of text that takes more than a byte for every character.
-
-    >>> wide_encoding('{"a": 1}'.encode("utf-16")), wide_encoding('{"a": 1}'.encode("utf-16-le"))
-    ('UTF-16', 'UTF-16')
-    >>> wide_encoding(b'{"a": 1}')
-    """
-    marked = (name for mark, name in _WIDE.items() if text.startswith(mark))
-    unmarked = "UTF-16" if text[:1] in b'{["' and text[1:2] == b"\0" else None
-    unmarked = "UTF-16" if text[:1] == b"\0" and text[1:2] in b'{["' else unmarked
-    return next(marked, unmarked)
-
-
 def _columns(path: Path) -> dict[str, Any]:
     """Return the columns of a Parquet file; none where its end, which lists them, is damaged."""
     try:
         return dict(pl.read_parquet_schema(path))
     except BROKEN_PARQUET:
         return {}
-
-
-def _files_under(folder: Path) -> list[Path]:
-    return sorted(
-        path
-        for path in folder.rglob("*")
-        if path.is_file()
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    )
-
-
-def expand(named: Sequence[str]) -> list[Source]:
-    """Turn paths, folders and globs into sources, each file once, in a stable order.
-
-    `-` is the standard input.
-
-    Raises:
-        SourceNotFoundError: a path does not exist, a glob matches nothing, a folder has no file.
-    """
-    found: dict[Path, Source] = {}
-    for text in named:
-        path = STDIN if text == "-" else Path(text)
-        if path.is_dir():
-            files = _files_under(path)
-            if not files:
-                raise SourceNotFoundError(f"{text}: the folder holds no file to land")
-        elif path.exists():
-            files = [path]
-        elif glob.has_magic(text):
-            matches = glob.glob(text, recursive=True)  # noqa: PTH207 - the pattern may be absolute
-            files = [Path(match) for match in sorted(matches)]
-            files = [file for file in files if file.is_file()]
-            if not files:
-                raise SourceNotFoundError(f"{text}: the pattern matches no file")
-        else:
-            raise SourceNotFoundError(f"{text}: no such file or folder")
-        for file in files:
-            found.setdefault(file.resolve(), Source(file, "-" if file == STDIN else str(file)))
-    return list(found.values())

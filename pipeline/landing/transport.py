@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 from pipeline.errors import LakeError
 from pipeline.landing.inspect_archive import is_archive
 from pipeline.landing.model import Damage
-from pipeline.landing.reader import STDIN, Source
+from pipeline.landing.named import STDIN
+from pipeline.landing.reader import Source
 from pipeline.landing.spool import spool
 from pipeline.landing.unpacking import BLOCK, PACKED, DamagedError, spelled
 from pipeline.landing.zipped import ZIP, members

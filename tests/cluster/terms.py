@@ -27,8 +27,8 @@ from pipeline.lake import Lake
 from pipeline.landing.chunks import cut
 from pipeline.landing.commit import commit
 from pipeline.landing.known import Known
+from pipeline.landing.named import expand
 from pipeline.landing.options import Options
-from pipeline.landing.reader import expand
 from pipeline.landing.recognise import recognise_all, rooms_of
 from pipeline.landing.report import LandReport
 from pipeline.landing.stage import stage

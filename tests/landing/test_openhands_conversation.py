@@ -21,7 +21,7 @@ from pipeline.landing.chunks import cut
 from pipeline.landing.folders import foldered
 from pipeline.landing.formats import get
 from pipeline.landing.land import land
-from pipeline.landing.reader import expand
+from pipeline.landing.named import expand
 from pipeline.landing.recognise import recognise
 
 if TYPE_CHECKING:

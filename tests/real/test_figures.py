@@ -10,7 +10,7 @@ import pytest
 from making import runs_of, scores_of, steps_of
 
 from pipeline.landing.land import land
-from pipeline.landing.reader import expand
+from pipeline.landing.named import expand
 from pipeline.landing.recognise import recognise
 from pipeline.scoring import score
 

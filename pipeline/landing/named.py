@@ -1,0 +1,55 @@
+"""What the user named, as files to land: paths, folders, globs, the standard input."""
+
+from __future__ import annotations
+
+import glob
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipeline.errors import SourceNotFoundError
+from pipeline.landing.reader import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+STDIN = Path("/dev/stdin")
+"""What `-` names; it is read once, through a copy."""
+
+
+def _files_under(folder: Path) -> list[Path]:
+    return sorted(
+        path
+        for path in folder.rglob("*")
+        if path.is_file()
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    )
+
+
+def expand(named: Sequence[str]) -> list[Source]:
+    """Turn paths, folders and globs into sources, each file once, in a stable order.
+
+    `-` is the standard input.
+
+    Raises:
+        SourceNotFoundError: a path does not exist, a glob matches nothing, a folder has no file.
+    """
+    found: dict[Path, Source] = {}
+    for text in named:
+        path = STDIN if text == "-" else Path(text)
+        if path.is_dir():
+            files = _files_under(path)
+            if not files:
+                raise SourceNotFoundError(f"{text}: the folder holds no file to land")
+        elif path.exists():
+            files = [path]
+        elif glob.has_magic(text):
+            matches = glob.glob(text, recursive=True)  # noqa: PTH207 - the pattern may be absolute
+            files = [Path(match) for match in sorted(matches)]
+            files = [file for file in files if file.is_file()]
+            if not files:
+                raise SourceNotFoundError(f"{text}: the pattern matches no file")
+        else:
+            raise SourceNotFoundError(f"{text}: no such file or folder")
+        for file in files:
+            found.setdefault(file.resolve(), Source(file, "-" if file == STDIN else str(file)))
+    return list(found.values())
