@@ -95,3 +95,12 @@ def cell(value: Any) -> str:
     if isinstance(value, list | dict):
         return visible(json.dumps(value, ensure_ascii=False, default=str))
     return visible(str(value))
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of things.
+
+    >>> counted(1, "run"), counted(1200, "run")
+    ('1 run', '1,200 runs')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

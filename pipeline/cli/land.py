@@ -23,6 +23,7 @@ from pipeline.cli.progress import progress
 from pipeline.landing.land import land
 from pipeline.landing.masking import DROPPABLE
 from pipeline.tables.result import Result
+from pipeline.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -169,14 +170,14 @@ def recognised(report: LandReport) -> list[str]:
     if len(report.recognised) <= FEW:
         return [f"{file.source.shown}: {file.format} ({file.reason})" for file in report.recognised]
     kinds = Counter((file.format, file.reason) for file in report.recognised)
-    return [f"{n} files: {form} ({reason})" for (form, reason), n in kinds.most_common()]
+    return [f"{counted(n, 'file')}: {form} ({reason})" for (form, reason), n in kinds.most_common()]
 
 
 def _notes(report: LandReport, *, dry_run: bool) -> Iterator[str]:
     if dry_run:
         yield "dry run: nothing was written"
     for reason, count in report.rejects.most_common():
-        yield f"{count} records rejected: {reason}"
+        yield f"{counted(count, 'record')} rejected: {reason}"
     if report.rejects and not dry_run:
         yield '`trajtab sql LAKE "FROM rejects"` shows where and why'
     for form, records in report.unmapped.items():
@@ -197,7 +198,7 @@ def _notes(report: LandReport, *, dry_run: bool) -> Iterator[str]:
 
 def _unmapped(form: str, records: Counter[str]) -> str:
     """Say which fields a format does not know: labels have them."""
-    fields = f"{len(records)} field{'s' if len(records) > 1 else ''}"
+    fields = counted(len(records), "field")
     named = ", ".join(f"{name} ({n:,})" for name, n in records.most_common(FEW))
     more = f", {len(records) - FEW} more" if len(records) > FEW else ""
     return f"labels keep {fields} not known to {form}, in so many records: {named}{more}"

@@ -16,6 +16,7 @@ from pipeline.cli.line_editing import Editing
 from pipeline.cli.output import emit, say
 from pipeline.errors import TrajtabError, UnknownNameError
 from pipeline.tables.result import Result
+from pipeline.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -110,7 +111,7 @@ class Prompt:
         for statement in self._split(text):
             rows = self._select(statement)
             self.tell(Result("sql", rows, []), self.outputs)
-            say(f"{rows.height:,} row{'' if rows.height == 1 else 's'}")
+            say(counted(rows.height, "row"))
 
     def _select(self, statement: str) -> pl.DataFrame:
         """Run one statement in a thread: DuckDB hears of Ctrl-C only if it is told."""

@@ -34,6 +34,7 @@ from pipeline.tables.aggregate import aggregate
 from pipeline.tables.percentiles import percentiles
 from pipeline.tables.result import Result
 from pipeline.tables.session import opened
+from pipeline.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -163,7 +164,7 @@ def _land(sources: Sequence[str], lake: Place, format_name: str, engine: Engine 
     news = f"{told.runs:,} runs, {told.calls:,} calls, {told.errors:,} errors"
     say(f"landed in {lake}: {news if told.runs else 'nothing new'}")
     for reason, count in told.rejects.most_common():
-        say(f"{count:,} records rejected: {reason}")
+        say(f"{counted(count, 'record')} rejected: {reason}")
     for sentence in told.unrecognised:
         say(f"left out: {sentence}")
 

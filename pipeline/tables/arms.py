@@ -16,6 +16,7 @@ from pipeline.errors import InputError
 from pipeline.lake import Lake
 from pipeline.metrics.registry import METRICS_VERSION, chosen
 from pipeline.tables.arm_runs import ARMS, Side, create_arm_runs
+from pipeline.text import counted
 
 if TYPE_CHECKING:
     import os
@@ -111,15 +112,6 @@ def opened_arms(
         yield Opened(con, arms, opinions)
     finally:
         con.close()
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number of things.
-
-    >>> counted(1, "run"), counted(1200, "run")
-    ('1 run', '1,200 runs')
-    """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _arms(

@@ -10,10 +10,10 @@ from pipeline.statistics.adjust import benjamini_hochberg
 from pipeline.statistics.bootstrap import METHOD
 from pipeline.statistics.detectable import POWER, standard_error
 from pipeline.tables.arm_runs import ARMS
-from pipeline.tables.arms import counted
 from pipeline.tables.intervals import with_intervals
 from pipeline.tables.percentiles import QUANTILES, column_of
 from pipeline.tables.spreads import Key
+from pipeline.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,8 +10,8 @@ from math import isclose
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.statistics.detectable import POWER
-from pipeline.tables.arms import counted
 from pipeline.tables.tasks import task_name
+from pipeline.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from pipeline.tables.arms import counted
+from pipeline.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

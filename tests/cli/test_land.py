@@ -54,8 +54,8 @@ def test_rejects_are_counted_by_reason_and_exit_0(run, tmp_path):
     told = json.loads(result.stdout)
     assert (told["rows"][0]["runs"], told["rows"][0]["rejected"]) == (2, 2)
     assert sorted(told["notes"]) == [
-        "1 records rejected: not_an_object",
-        "1 records rejected: truncated",
+        "1 record rejected: not_an_object",
+        "1 record rejected: truncated",
         '`trajtab sql LAKE "FROM rejects"` shows where and why',
     ]
     assert all(f"note: {note}\n" in result.stderr for note in told["notes"])

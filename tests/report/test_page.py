@@ -226,7 +226,7 @@ class TestCommand:
         assert re.fullmatch(r"\.trajtab/night\.jsonl-[0-9a-f]{8}", place.as_posix())
         assert [path.name for path in (tmp_path / ".trajtab").iterdir()] == [place.name]
         assert f"landed in {place}: 4 runs, 5 calls, 1 errors" in shown.err
-        assert "1 records rejected: not_json" in shown.err
+        assert "1 record rejected: not_json" in shown.err
         assert "wrote report.html" in shown.err
         assert "charts need the extra `report`" in shown.err
         means, spread = shown.out.split("\n\n")
