@@ -10,9 +10,12 @@ from pipeline.sample import sample
 from .measuring import Process, Row, medians, trajtab
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 TIMES = (1, 4, 16)
+TOLD = 0.25
+"""CPU seconds that start-up, which differs from process to process, does not hide."""
 STAGES = ("land", "score", "aggregate")
 
 
@@ -32,10 +35,20 @@ def rows(folder: Path, runs: int, repeats: int) -> list[Row]:
         }
         memory = last.peak_mib / first.peak_mib
         told.append(Row("e", f"{stage}: peak memory, 16x / 1x", memory, "x", "<= 1.3", detail))
-        least, most = (one.cpu_s - start[stage].cpu_s for one in (first, last))
-        grown = log2(most / least) / log2(TIMES[-1]) if least > 0 and most > 0 else None
-        told.append(Row("e", f"{stage}: growth exponent of CPU", grown, "", "<= 1.05"))
+        used = {times: part[stage].cpu_s - start[stage].cpu_s for times, part in found.items()}
+        told.append(Row("e", f"{stage}: growth exponent of CPU", exponent(used), "", "<= 1.05"))
     return told
+
+
+def exponent(used: Mapping[int, float]) -> float | None:
+    """Return the power of the runs that CPU grows by, from the least that start-up does not hide.
+
+    >>> exponent({1: 0.01, 4: 1.0, 16: 4.0})
+    1.0
+    """
+    last = max(used)
+    least = min((times for times in used if used[times] >= TOLD), default=last)
+    return log2(used[last] / used[least]) / log2(last / least) if least < last else None
 
 
 def _stages(folder: Path, runs: int, repeats: int) -> dict[str, Process]:
