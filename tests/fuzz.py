@@ -17,11 +17,14 @@ import time
 import traceback
 import warnings
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline.errors import TrajtabError
-from pipeline.landing import stage
+from pipeline.landing import rows, stage
 from pipeline.landing.land import land
+
+if TYPE_CHECKING:
+    from pipeline.landing.model import RejectError
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = (ROOT / "data_samples", ROOT.parent / "shared" / "data")
@@ -132,15 +135,16 @@ class Lander:
         self._folder = folder
         self._rounds = 0
         self._seen: list[Finding] = []
-        refusing = stage._as_reject
+        refusing = rows.as_reject
 
-        def noting(error: Exception) -> stage.RejectError:
+        def noting(error: Exception) -> RejectError:
             reject = refusing(error)
             if reject.reason == "unreadable":
                 self._seen.append(Finding(_place(error), f"refused: {error}"))
             return reject
 
-        stage._as_reject = noting
+        for room in (rows, stage):
+            room.as_reject = noting
 
     def broken(self, data: bytes, name: str) -> list[Finding]:
         """Return what broke; nothing where all is as it should be."""
