@@ -181,7 +181,7 @@ def _notes(report: LandReport, *, dry_run: bool) -> Iterator[str]:
     if report.rejects and not dry_run:
         yield '`trajtab sql LAKE "FROM rejects"` shows where and why'
     for form, records in report.unmapped.items():
-        yield _unmapped(form, records)
+        yield unmapped(form, records)
     yield from report.unrecognised[:FEW]
     if len(report.unrecognised) > FEW:
         yield f"{len(report.unrecognised) - FEW} more files not recognised"
@@ -196,7 +196,7 @@ def _notes(report: LandReport, *, dry_run: bool) -> Iterator[str]:
         yield "warning: 0 runs and 0 tasks landed"
 
 
-def _unmapped(form: str, records: Counter[str]) -> str:
+def unmapped(form: str, records: Counter[str]) -> str:
     """Say which fields a format does not know: labels have them."""
     fields = counted(len(records), "field")
     named = ", ".join(f"{name} ({n:,})" for name, n in records.most_common(FEW))

@@ -12,6 +12,7 @@ from xxhash import xxh3_64_hexdigest
 from pipeline.cli import completion
 from pipeline.cli.command import command as declare
 from pipeline.cli.files import write, write_results
+from pipeline.cli.land import unmapped
 from pipeline.cli.options import (
     LakePath,
     Outputs,
@@ -165,6 +166,8 @@ def _land(sources: Sequence[str], lake: Place, format_name: str, engine: Engine 
     say(f"landed in {lake}: {news if told.runs else 'nothing new'}")
     for reason, count in told.rejects.most_common():
         say(f"{counted(count, 'record')} rejected: {reason}")
+    for form, records in told.unmapped.items():
+        say(unmapped(form, records))
     for sentence in told.unrecognised:
         say(f"left out: {sentence}")
 

@@ -219,6 +219,13 @@ class TestCommand:
         monkeypatch.chdir(tmp_path)
         write(tmp_path / "night.jsonl", *LOGS)
 
+    def test_fields_nobody_knows_are_told(self, tmp_path, capsys):
+        line = '{"run_id": "a", "steps": [{"kind": "final", "mood": 1}], "zz": 2}\n'
+        (tmp_path / "drift.jsonl").write_text(line, encoding="utf-8")
+        assert trajtab("report", "drift.jsonl") == 0
+        told = "labels keep 2 fields not known to trajtab, in so many records: mood (1), zz (1)"
+        assert told in capsys.readouterr().err
+
     def test_logs_land_in_a_lake_of_their_own(self, tmp_path, capsys):
         assert trajtab("report", "night.jsonl") == 0
         shown = capsys.readouterr()
