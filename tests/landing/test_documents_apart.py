@@ -18,7 +18,6 @@ from pipeline.landing.land import land
 from pipeline.landing.reader import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 PLACES = ("landed_at", "run_key", "source_path", "source_line")
@@ -182,7 +181,10 @@ def test_a_format_named_outright(tmp_path: Path) -> None:
 
 def test_lines_go_on_where_a_printed_document_follows(tmp_path: Path) -> None:
     """As many lines as were written, then a document over many lines, then lines again."""
-    run: Callable[[str], dict[str, Any]] = lambda name: {"run_id": name, "steps": []}  # noqa: E731
+
+    def run(name: str) -> dict[str, Any]:
+        return {"run_id": name, "steps": []}
+
     lines = [json.dumps(run(name)) for name in ("a", "b")]
     text = "\n".join(
         [*lines, json.dumps(run("c"), indent=2), '{"run_id": 1}', json.dumps(run("d"))]
