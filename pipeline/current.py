@@ -12,7 +12,7 @@ from xxhash import xxh3_128
 from pipeline.errors import InputError
 from pipeline.lake import Folder, Lake, files, run_key_base
 from pipeline.landing.commit import latest_tasks
-from pipeline.metrics.registry import METRICS_VERSION, metrics_for
+from pipeline.metrics.registry import METRICS_VERSION, metrics, metrics_for, scored
 from pipeline.opinions import NONE, Opinions, opinions
 from pipeline.policy import Policy, load
 from pipeline.queries import install_macros
@@ -26,6 +26,11 @@ TASKS_USED = (
     "reference_outputs", "tools_hash",
 )  # fmt: skip
 """What scores are made from of a task: if one of these changes, its runs are scored again."""
+SQL_TYPES: dict[pl.DataType, str] = {
+    pl.Float64(): "DOUBLE", pl.Int64(): "BIGINT", pl.Int8(): "TINYINT", pl.String(): "VARCHAR",
+}  # fmt: skip
+"""What metrics are in DuckDB."""
+
 AT_ONCE = 8
 """So many batches are read together: memory does not grow with the lake."""
 
@@ -118,14 +123,23 @@ def superseded_keys(lake: Lake) -> list[int]:
     )
 
 
+def written_schema(policy: Policy) -> pl.Schema:
+    """Return the columns of scores.parquet under a policy: those of the metrics it scores."""
+    unscored = metrics().keys() - scored(policy)
+    return pl.Schema({n: t for n, t in scores_schema(policy).items() if n not in unscored})
+
+
 def scores_schema(policy: Policy | None = None) -> pl.Schema:
-    """Return the columns of scores.parquet: keys, one per metric, the policy's own, run_key."""
+    """Return the columns of scores: keys, one per metric, the policy's own, run_key.
+
+    Readers see all of them: a metric that the policy does not score is null.
+    """
     own = {name: column.dtype for name, column in ScoreKeys.columns.items()}
     kinds: dict[str, pl.DataType | type[pl.DataType]] = {
         "fraction": pl.Float64, "amount": pl.Float64, "count": pl.Int64, "flag": pl.Int8,
         "text": pl.String,
     }  # fmt: skip
-    for name, metric in metrics_for(policy).items():
+    for name, metric in {**metrics(), **metrics_for(policy)}.items():
         if name not in own:
             whole = metric.kind == "amount" and metric.unit == "tokens"
             own[name] = pl.Int64 if whole else kinds[metric.kind]
@@ -199,7 +213,19 @@ def _scores_from(con: duckdb.DuckDBPyConnection, scores: Sequence[Folder], polic
     if not found:
         con.register("_no_scores", pl.DataFrame(schema=scores_schema(policy)).to_arrow())
         return "FROM _no_scores"
-    return f"FROM read_parquet([{', '.join(found)}])"
+    return _whole(f"FROM read_parquet([{', '.join(found)}])", policy)
+
+
+def _whole(source: str, policy: Policy) -> str:
+    """Give scores the columns that their policy left out, so that every query binds."""
+    written, every = written_schema(policy), scores_schema(policy)
+    if len(written) == len(every):
+        return source
+    columns = [
+        f'"{name}"' if name in written else f'NULL::{SQL_TYPES[dtype]} AS "{name}"'
+        for name, dtype in every.items()
+    ]
+    return f"SELECT {', '.join(columns)} {source}"
 
 
 def sql_file(path: str) -> str:

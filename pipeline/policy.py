@@ -142,6 +142,15 @@ class EndState(_Section, frozen=True):
     check: list[EndStateCheck] = []
 
 
+class Scores(_Section, frozen=True):
+    """`[scores]`: what is worked out and written; less is cheaper, every night."""
+
+    metrics: list[str] = []
+    """Names of metrics, or globs such as `f1*`; empty: all."""
+    calls: bool = True
+    """Mark every tool call too: repeats, retries, loops, the expected call it matched."""
+
+
 class UserMetric(_Section, frozen=True):
     """`[[metric]]`: a metric of the user's own, as SQL over score and run columns."""
 
@@ -161,6 +170,7 @@ class Policy(_Section, frozen=True):
     composite: Composite = Composite()
     invariants: Invariants = Invariants()
     end_state: EndState = EndState()
+    scores: Scores = Scores()
     metric: list[UserMetric] = []
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -189,6 +199,8 @@ class Policy(_Section, frozen=True):
         if match.actors:
             said.append(f"actors {', '.join(match.actors)}")
         said.append(f"window {self.backtracking.window} {self.backtracking.window_unit}")
+        if self.scores.metrics:
+            said.append(f"only {', '.join(self.scores.metrics)}")
         return f"{'; '.join(said)} [{self.hash}]"
 
 

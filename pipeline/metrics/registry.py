@@ -9,6 +9,7 @@ from pipeline.errors import InputError, UnknownNameError
 from pipeline.metrics import (
     composite,
     efficiency,
+    kept,
     ordered,
     overlap,
     path,
@@ -46,15 +47,29 @@ def metrics() -> dict[str, Metric]:
 
 
 def metrics_for(policy: Policy | None, more: Iterable[Metric] = ()) -> dict[str, Metric]:
-    """Return all metrics by name, the policy's own last, then `more`: a lake's opinions.
+    """Return the metrics that a policy scores by name, its own last, then `more`: a lake's opinions.
 
     Raises:
         InputError: a metric of the policy has a name that cannot be one, or is taken.
+        UnknownNameError: `[scores] metrics` names one nobody knows.
     """
-    known = metrics()
-    own = () if policy is None or not policy.metric else rules.own(policy, known)
+    own = () if policy is None or not policy.metric else rules.own(policy, metrics())
     further = {metric.name: metric for metric in (*own, *more)}
-    return {**known, **further} if further else known
+    return {**scored(policy), **further}
+
+
+def scored(policy: Policy | None) -> dict[str, Metric]:
+    """Return the built-in metrics that a policy scores, in the order of the score columns.
+
+    Raises:
+        UnknownNameError: `[scores] metrics` names one nobody knows.
+    """
+    return _kept(tuple(policy.scores.metrics)) if policy and policy.scores.metrics else metrics()
+
+
+@cache
+def _kept(patterns: tuple[str, ...]) -> dict[str, Metric]:
+    return kept.kept(metrics(), patterns)
 
 
 def get(name: str, policy: Policy | None = None, more: Iterable[Metric] = ()) -> Metric:
@@ -62,16 +77,32 @@ def get(name: str, policy: Policy | None = None, more: Iterable[Metric] = ()) ->
 
     Raises:
         UnknownNameError: no metric has that name.
+        InputError: the policy does not score it.
     """
     known = metrics_for(policy, more)
+    if name not in known and policy is not None and name in metrics():
+        raise InputError(
+            f"metric {name!r} is not scored under this policy, whose [scores] metrics are "
+            f"{', '.join(policy.scores.metrics)}: add it there and score, or name another policy"
+        )
     if name not in known:
         raise UnknownNameError.among("metric", name, known)
     return known[name]
 
 
 def headline(policy: Policy | None = None, more: Iterable[Metric] = ()) -> list[str]:
-    """Return the names of the metrics that tables show when none is named; a policy's own are."""
-    return [name for name, metric in metrics_for(policy, more).items() if metric.headline]
+    """Return the names of the metrics that tables show when none is named.
+
+    Those that the policy names for scoring, else the headline set; and a policy's own.
+    """
+    known = metrics_for(policy, more)
+    if policy is None or not policy.scores.metrics:
+        return [name for name, metric in known.items() if metric.headline]
+    asked = kept.named(metrics(), policy.scores.metrics)
+    figures = [name for name in asked if known[name].kind != "text"]
+    return figures + [
+        name for name, metric in known.items() if metric.headline and name not in metrics()
+    ]
 
 
 def chosen(
@@ -81,7 +112,7 @@ def chosen(
 
     Raises:
         UnknownNameError: a name is no metric's.
-        InputError: the metric is text, which has no mean.
+        InputError: the policy does not score it, or it is text, which has no mean.
     """
     if names is None:
         names = headline(policy, more)

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from pipeline.current import scores_schema
+from pipeline.current import written_schema
 from pipeline.metrics.registry import metrics
+from pipeline.schema import CallScores, Tools
 from pipeline.scoring import (
     keys,
     overall,
@@ -19,6 +20,7 @@ from pipeline.scoring import (
     verdicts,
 )
 from pipeline.scoring.compare import FAMILIES, compare
+from pipeline.scoring.wanted import COMPOSITES, wanted
 
 if TYPE_CHECKING:
     from pipeline.lake import Folder, Lake
@@ -28,6 +30,8 @@ RUN_COLUMNS = (
     "run_id", "task_id", "trial", "suite", "agent", "agent_version", "model", "prompt_hash", "labels",
     "started_at", "ended_at", "status", "success", "reward", "completed", "reference_set", "n_rows", "run_key",
 )  # fmt: skip
+
+MADE_LATER = ("success", *COMPOSITES)
 
 ENOUGH_REWARD = 1 - 1e-6
 
@@ -45,6 +49,7 @@ def step_columns(policy: Policy) -> list[str]:
     """Return the step columns that scoring under this policy reads, and no other."""
     asked = {
         "response_index": policy.match.parallel == "unordered",
+        "turn_index": policy.match.unit == "turn",
         "actor": bool(policy.match.actors),
     }
     return sorted(
@@ -54,9 +59,13 @@ def step_columns(policy: Policy) -> list[str]:
 
 def score_batch(lake: Lake, batch: Folder, tasks: pl.DataFrame, policy: Policy) -> Scored:
     """Score the runs of a batch; `tasks` are the task rows in force."""
-    tools = schemas.in_force(lake, tasks)
-    runs = _read(batch, "runs", {*RUN_COLUMNS, *verdicts.run_columns(tasks, policy)})
-    steps = _read(batch, "steps", {*step_columns(policy), *verdicts.step_columns(tools, policy)})
+    of = wanted(policy)
+    tools = schemas.in_force(lake, tasks) if of.any(*schemas.COUNTS) else Tools.empty()
+    judging = of.any(*verdicts.COUNTS)
+    of_runs = verdicts.run_columns(tasks, policy) if judging else user_metrics.run_columns(policy)
+    of_steps = verdicts.step_columns(tools, policy) if judging else ()
+    runs = _read(batch, "runs", {*RUN_COLUMNS, *of_runs})
+    steps = _read(batch, "steps", {*step_columns(policy), *of_steps})
     runs = with_references(runs, tasks)
     steps = only_actors(steps, policy)
     told = references.read(
@@ -67,14 +76,16 @@ def score_batch(lake: Lake, batch: Folder, tasks: pl.DataFrame, policy: Policy) 
     expected = references.arrange(keyed.references, by_turn=policy.match.unit == "turn")
     path = paths.paths(runs, keyed.steps, policy)
     compared = compare(runs, keyed.steps, expected, keyed.lexicon, policy, path.distinct)
-    judged = verdicts.counts(runs, keyed.steps, tasks, tools, policy)
-    answered = response.of_batch(batch, runs, steps, tasks)
-    counted = pl.concat([runs, path.counts, compared.runs, judged, answered], how="horizontal")
-    scores = finished(counted, policy)
+    parts = [runs, path.counts, compared.runs]
+    if judging:
+        parts.append(verdicts.counts(runs, keyed.steps, tasks, tools, policy))
+    if of.any(*response.COLUMNS):
+        parts.append(response.of_batch(batch, runs, steps, tasks))
+    scores = finished(pl.concat(parts, how="horizontal"), policy)
     return Scored(
         user_metrics.with_metrics(scores, runs, policy),
         keyed.lexicon.rekeyed,
-        paths.call_scores(runs, path.calls, compared.places),
+        paths.call_scores(runs, path.calls, compared.places) if of.calls else CallScores.empty(),
     )
 
 
@@ -123,10 +134,11 @@ def finished(counted: pl.DataFrame, policy: Policy) -> pl.DataFrame:
         .when(hidden).then(pl.lit("args_not_captured"))
         .otherwise(pl.lit("scored"))
     )  # fmt: skip
+    of = wanted(policy)
     success = pl.coalesce("success", pl.col("reward") >= ENOUGH_REWARD)
-    values = []
+    schema, values = written_schema(policy), []
     for name, metric in metrics().items():
-        if metric.family not in (*FAMILIES, "composite") and name != "success":
+        if name in of.metrics and metric.family not in FAMILIES and name not in MADE_LATER:
             gone = failed if metric.family == "response" else None
             value = metric.value if gone is None else pl.when(~gone).then(metric.value)
             values.append(value.alias(name))
@@ -134,7 +146,9 @@ def finished(counted: pl.DataFrame, policy: Policy) -> pl.DataFrame:
         counted.lazy()
         .rename({"status": "run_status"})
         .with_columns(success.alias("success"), status.alias("status"), *values)
-        .with_columns(overall.composites(policy))
     )
-    schema = scores_schema()
-    return plan.select(pl.col(name).cast(dtype) for name, dtype in schema.items()).collect()
+    if not schema.keys().isdisjoint(COMPOSITES):
+        plan = plan.with_columns(overall.composites(policy))
+    own = {metric.name for metric in policy.metric}
+    written = {name: dtype for name, dtype in schema.items() if name not in own}
+    return plan.select(pl.col(name).cast(dtype) for name, dtype in written.items()).collect()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -16,7 +15,10 @@ from pipeline.scoring.rounds import COUNT
 from pipeline.scoring.segments import scattered
 
 if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
     from pipeline.metrics.metric import Metric
+    from pipeline.scoring.wanted import Wanted
 
 FAMILIES = ("ordered", "overlap")
 ORDER = ("exact_match", "f1", "in_order")
@@ -28,23 +30,22 @@ NO_CREDITS = [pl.lit(None, dtype=COUNT).alias(name) for name in special.CREDITS]
 OF_REFERENCE = ("reference_id", "n_reference", "not_captured")
 
 
-@cache
-def _reference_metrics() -> list[Metric]:
-    return [m for m in metrics().values() if m.family in FAMILIES and not m.name.endswith(TURNS)]
+def _reference_metrics(names: AbstractSet[str]) -> list[Metric]:
+    return [
+        metric
+        for name, metric in metrics().items()
+        if metric.family in FAMILIES and not name.endswith(TURNS) and name in names
+    ]
 
 
-def _flags() -> list[str]:
-    return [m.name for m in _reference_metrics() if m.kind == "flag"]
-
-
-def by_run(counted: pl.DataFrame, failed: pl.Series) -> tuple[pl.DataFrame, pl.Series]:
+def by_run(counted: pl.DataFrame, failed: pl.Series, of: Wanted) -> tuple[pl.DataFrame, pl.Series]:
     """Divide for the alternative that each run keeps; tell which comparisons those are."""
     chosen = _chosen(counted, len(failed))
     kept = marked(chosen.drop_nulls(), counted.height)
     told = counted.select(*OF_REFERENCE, n_expected="n_overlap")[chosen]
     counts = counted.drop("pair", "run", *OF_REFERENCE)[chosen.set(failed, None)]
     hidden = told["not_captured"].fill_null(value=False)
-    known = _reference_metrics()
+    known = _reference_metrics(of.metrics)
     if hidden.any():
         shown = pl.int_range(len(failed), dtype=pl.UInt32, eager=True).set(hidden, None)
         by_arguments = [metric for metric in known if not metric.name.endswith(NAMES)]
@@ -52,8 +53,13 @@ def by_run(counted: pl.DataFrame, failed: pl.Series) -> tuple[pl.DataFrame, pl.S
         values = [_divided(counts[shown], by_arguments), _divided(counts, by_name)]
     else:
         values = [_divided(counts, known)]
-    turns = [pl.lit(None, dtype=pl.Float64).alias(f"{name}{TURNS}") for name in _flags()]
-    return pl.concat([told, *values], how="horizontal").with_columns(turns), kept
+    parts = [part for part in (told, *values) if part.width]
+    turns = [
+        pl.lit(None, dtype=pl.Float64).alias(f"{metric.name}{TURNS}")
+        for metric in known
+        if metric.kind == "flag"
+    ]
+    return pl.concat(parts, how="horizontal").with_columns(turns), kept
 
 
 def _divided(counts: pl.DataFrame, of: list[Metric]) -> pl.DataFrame:
@@ -85,13 +91,14 @@ def _best(valued: pl.DataFrame) -> pl.DataFrame:
     return ranked.unique("run", keep="first", maintain_order=True)
 
 
-def by_turn(counted: pl.DataFrame, failed: pl.Series) -> tuple[pl.DataFrame, pl.Series]:
+def by_turn(counted: pl.DataFrame, failed: pl.Series, of: Wanted) -> tuple[pl.DataFrame, pl.Series]:
     """Divide turn by turn, fold the turns, and keep the best alternative."""
     keys = counted.select(
         "run", "reference_id", "n_reference", "not_captured", n_expected="n_overlap"
     )
-    valued = pl.concat([keys, _divided(counted, _reference_metrics())], how="horizontal")
-    best = _best(_folded(valued))
+    known = _reference_metrics(of.metrics | {*ORDER})
+    valued = pl.concat([keys, _divided(counted, known)], how="horizontal")
+    best = _best(_folded(valued, known))
     kept = counted.select("run", "reference_id").join(
         best.select("run", "reference_id", pl.lit(value=True).alias("kept")),
         on=["run", "reference_id"], how="left", maintain_order="left",
@@ -101,21 +108,21 @@ def by_turn(counted: pl.DataFrame, failed: pl.Series) -> tuple[pl.DataFrame, pl.
     hidden = pl.lit(failed) | pl.col("not_captured").fill_null(value=False)
     blanked = [
         pl.when(~(pl.lit(failed) if NAMES in name else hidden)).then(pl.col(name)).alias(name)
-        for metric in _reference_metrics()
+        for metric in known
         for name in (metric.name, f"{metric.name}{TURNS}")
         if name in table.columns
     ]
     return table.with_columns(blanked), kept.fill_null(value=False)
 
 
-def _folded(valued: pl.DataFrame) -> pl.DataFrame:
+def _folded(valued: pl.DataFrame, of: list[Metric]) -> pl.DataFrame:
     """Fold the turns of each run: fractions are means, flags hold only if all do, counts add up."""
     folds = [
         pl.col("n_expected").sum(),
         pl.col("not_captured").any(),
         pl.col("n_reference").first(),
     ]
-    for metric in _reference_metrics():
+    for metric in of:
         column = pl.col(metric.name)
         known = column.is_not_null().all()
         if metric.kind == "flag":

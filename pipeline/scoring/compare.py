@@ -8,13 +8,14 @@ import polars as pl
 
 from pipeline.metrics.metric import NAMES
 from pipeline.scoring import matching, special
-from pipeline.scoring.chosen import FAMILIES, NO_CREDITS, by_run, by_turn
+from pipeline.scoring.chosen import FAMILIES, NO_CREDITS, ORDER, by_run, by_turn
 from pipeline.scoring.keys import needs_text
 from pipeline.scoring.masks import BITS
 from pipeline.scoring.matching import MOST_ROUNDS, Counted
 from pipeline.scoring.rounds import COUNT
 from pipeline.scoring.segments import alike, scattered
 from pipeline.scoring.units import Units, part, units
+from pipeline.scoring.wanted import wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,16 +23,21 @@ if TYPE_CHECKING:
     from pipeline.policy import Policy
     from pipeline.scoring.keys import Lexicon
     from pipeline.scoring.references import Expected
-    from pipeline.scoring.special import Made, Wanted
+    from pipeline.scoring.special import Made
+    from pipeline.scoring.special import Wanted as Expectation
+    from pipeline.scoring.wanted import Wanted
 
 __all__ = ["FAMILIES", "Compared", "compare"]
+
+OVERALL = ("n_overlap", "n_ordered")
+"""How many calls are expected, of each level: what overlaps and what follows an order divide by."""
 
 
 class Compared(NamedTuple):
     """One row per run (`runs`), and for each tool call the expected position it met (`places`)."""
 
     runs: pl.DataFrame
-    places: pl.Series
+    places: pl.Series | None
 
 
 def compare(
@@ -48,14 +54,24 @@ def compare(
     `Paths.distinct`; what it knows is not counted again.
     """
     whole = units(runs, steps, expected, policy)
-    counted = _counted(whole, expected, lexicon, policy, _known(whole, distinct or {}, policy))
+    of = wanted(policy)
+    if policy.match.unit == "turn" or _several(whole):
+        of = of.with_metrics(ORDER)
+    known = _known(whole, distinct or {}, policy)
+    counted = _counted(whole, expected, lexicon, policy, known, of)
     failed = runs["status"] == "error"
-    if policy.match.unit == "turn":
-        table, chosen = by_turn(counted.frame, failed)
-    else:
-        table, chosen = by_run(counted.frame, failed)
+    divided = by_turn if policy.match.unit == "turn" else by_run
+    table, chosen = divided(counted.frame, failed, of)
+    if counted.places is None:
+        return Compared(table, None)
     n_calls = int((steps["kind"] == "tool_call").sum())
     return Compared(table, _places(whole, expected, counted.places, chosen, n_calls))
+
+
+def _several(whole: Units) -> bool:
+    """Tell whether a run has several comparisons, alternatives or turns, that must be weighed up."""
+    run = whole.frame["run"]
+    return bool((run == run.shift(1)).any())
 
 
 def _known(whole: Units, distinct: Mapping[str, pl.Series], policy: Policy) -> dict[str, pl.Series]:
@@ -74,19 +90,20 @@ def _counted(
     lexicon: Lexicon,
     policy: Policy,
     distinct: Mapping[str, pl.Series],
+    of: Wanted,
 ) -> Counted:
     """Count at the policy's level and by names, one row per comparison."""
     same = policy.match.args == "names" and not policy.match.tools
-    levels = [NAMES] if same else ["", NAMES]
-    plain = matching.counts(whole, expected, levels, distinct)
+    needed = _needed(of, same=same)
+    plain = matching.counts(whole, expected, needed, distinct, places=of.calls)
     shared = whole.frame.select(
         "pair", "run", "reference_id", "n_reference", pl.col("n_calls").cast(COUNT)
     )
-    frame = pl.concat([shared, plain.frame, _not_captured(whole, expected)], how="horizontal")
-    counted = Counted(frame, plain.places)
+    parts = [shared, plain.frame, _not_captured(whole, expected)]
+    counted = Counted(pl.concat(filter(_has_columns, parts), how="horizontal"), plain.places)
     fits = {"": special.by_arguments(lexicon), NAMES: special.by_name}
     free = policy.match.parallel == "unordered"
-    for level in reversed(levels):  # the places of the first level stay
+    for level in reversed(needed):  # the places of the first level stay
         counted = _searched(counted, whole, expected, level, fits[level], free=free)
     if same:
         names = pl.col(f"^.*{NAMES}$").name.map(lambda name: name.removesuffix(NAMES))
@@ -94,12 +111,31 @@ def _counted(
     return counted
 
 
+def _has_columns(frame: pl.DataFrame) -> bool:
+    return bool(frame.width)
+
+
+def _needed(of: Wanted, *, same: bool) -> dict[str, set[str]]:
+    """Return by level the counts to make: none of a level that nobody asks for.
+
+    The first level stays: it says how many calls were expected, and which each call met.
+    """
+    found = {
+        level: {name for name in matching.COUNTS if f"{name}{level}" in of.counts}
+        for level in ("", NAMES)
+    }
+    if same:
+        return {NAMES: found[""] | found[NAMES]}
+    by_name = {f"{name}{NAMES}" for name in OVERALL} & of.counts or found[NAMES]
+    return found if by_name else {"": found[""]}
+
+
 def _searched(
     plain: Counted,
     whole: Units,
     expected: Expected,
     level: str,
-    fits: Callable[[Wanted, Made], bool],
+    fits: Callable[[Expectation, Made], bool],
     *,
     free: bool,
 ) -> Counted:
@@ -120,6 +156,8 @@ def _searched(
     frame = frame.with_columns(
         frame[f"{name}{level}"].scatter(pairs, found[name].cast(COUNT)) for name in names
     )
+    if plain.places is None:
+        return Counted(frame, None)
     places = found["places"].explode(empty_as_null=False).cast(pl.UInt32)
     return Counted(frame, plain.places.scatter(rows, places))
 

@@ -15,13 +15,15 @@ from pipeline.errors import InputError
 from pipeline.metrics.metric import NAMES
 from pipeline.scoring import long_runs
 from pipeline.scoring.masks import BITS, masks, of_refs, with_bits
-from pipeline.scoring.rounds import COUNT, rounds
+from pipeline.scoring.rounds import COUNT, TAKEN, rounds
+from pipeline.scoring.rounds import COUNTS as ROUNDS
 from pipeline.scoring.segments import Segments, scattered
 from pipeline.scoring.subsequence import ORDINAL
 from pipeline.scoring.units import renumbered
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from pipeline.scoring.references import Expected
     from pipeline.scoring.units import Units
@@ -40,74 +42,93 @@ class Counted(NamedTuple):
     """Counts, one row per pair; and for each row of `calls` the position it is matched to."""
 
     frame: pl.DataFrame
-    places: pl.Series
+    places: pl.Series | None
 
 
 def counts(
     whole: Units,
     expected: Expected,
-    levels: Sequence[str],
+    needed: Mapping[str, AbstractSet[str]],
     distinct: Mapping[str, pl.Series] | None = None,
+    *,
+    places: bool = True,
 ) -> Counted:
-    """Count for every pair at the levels given; places are those of the first level.
+    """Count for every pair; places, where asked for, are those of the first level.
 
-    `distinct`: by level the number of different calls of each pair, as far as known.
+    Args:
+        whole: the comparisons.
+        expected: what they face.
+        needed: by level what to count, of COUNTS.
+        distinct: by level the number of different calls of each pair, as far as known.
+        places: are the positions that calls take asked for?
     """
     sizes = whole.frame.select("n_expected", "n_calls")
     is_short = sizes.select((pl.col("n_expected") <= BITS) & (pl.col("n_calls") <= MOST_ROUNDS))
-    short = _short(whole, expected, levels, is_short.to_series(), distinct or {})
+    short = _short(whole, expected, needed, is_short.to_series(), distinct or {}, places=places)
     if is_short.to_series().all():
         return short
-    return _with_long(short, whole, expected, levels, ~is_short.to_series())
+    return _with_long(short, whole, expected, list(needed), ~is_short.to_series())
 
 
 def _short(
     whole: Units,
     expected: Expected,
-    levels: Sequence[str],
+    needed: Mapping[str, AbstractSet[str]],
     is_short: pl.Series,
     distinct: Mapping[str, pl.Series],
+    *,
+    places: bool,
 ) -> Counted:
     wanted = with_bits(expected)
     matched = masks(whole.calls, wanted)
     if not is_short.all():
         matched = matched.filter(is_short[matched["pair"]])
     faced = of_refs(wanted, expected.refs.height)[whole.frame["ref"]]
-    found = rounds(matched, faced["any"], levels)
-    frame = pl.concat([found.counts, faced, _distinct(whole, levels, distinct)], how="horizontal")
-    sets = [count for level in levels for count in _set_counts(level)]
-    return Counted(
-        frame.with_columns(sets).select(f"{name}{level}" for level in levels for name in COUNTS),
-        scattered(matched["row"], found.places, whole.calls.height),
+    in_rounds = {level: _in_rounds(names) for level, names in needed.items()}
+    if places:
+        in_rounds[next(iter(in_rounds))].add(TAKEN)
+    found = rounds(matched, faced["any"], in_rounds, places=places)
+    each = [level for level, names in needed.items() if "n_distinct" in names]
+    parts = [found.counts, faced, *_distinct(whole, each, distinct)]
+    frame = pl.concat([part for part in parts if part.width], how="horizontal").select(
+        _told(name, level) for level, names in needed.items() for name in COUNTS if name in names
     )
+    if found.places is None:
+        return Counted(frame, None)
+    return Counted(frame, scattered(matched["row"], found.places, whole.calls.height))
 
 
-def _set_counts(level: str) -> list[pl.Expr]:
-    """Count distinct expected keys, and those met: a key's first position is the first taken."""
-    first = pl.col(f"firsts{level}")
-    common = pl.col(f"taken{level}") & first
-    return [
-        bits.bitwise_count_ones().cast(COUNT).alias(f"{name}{level}")
-        for name, bits in (("n_distinct_expected", first), ("n_common", common))
-    ]
+def _in_rounds(names: AbstractSet[str]) -> set[str]:
+    """Return what the rounds have to count for these counts."""
+    taken = {TAKEN} if names & {"tp", "n_common"} else set()
+    return {*(names & ROUNDS.keys()), *taken}
 
 
-def _distinct(whole: Units, levels: Sequence[str], told: Mapping[str, pl.Series]) -> pl.DataFrame:
+def _told(name: str, level: str) -> pl.Expr:
+    """Return a count of a pair: of a key's positions the first is the first taken."""
+    taken, first = pl.col(f"{TAKEN}{level}"), pl.col(f"firsts{level}")
+    bits = {"tp": taken, "n_common": taken & first, "n_distinct_expected": first}
+    counted = bits[name].bitwise_count_ones() if name in bits else pl.col(f"{name}{level}")
+    return counted.cast(COUNT).alias(f"{name}{level}")
+
+
+def _distinct(
+    whole: Units, levels: Sequence[str], told: Mapping[str, pl.Series]
+) -> Iterator[pl.DataFrame]:
     """Count the distinct calls of each pair.
 
     A call whose arguments were not captured has no key; it still differs from other tools'.
     """
     cut = Segments(whole.frame["n_calls"])
-    found = {}
     for level in levels:
+        name = f"n_distinct{level}"
         if level in told:
-            found[f"n_distinct{level}"] = told[level].cast(COUNT)
+            yield told[level].alias(name).to_frame()
             continue
         known = whole.calls[KEYS[level]]
         if known.null_count():
             known = whole.calls.select(pl.coalesce(KEYS[level], "name_key")).to_series()
-        found[f"n_distinct{level}"] = cut.lists(known).list.n_unique().cast(COUNT)
-    return pl.DataFrame(found)
+        yield cut.lists(known).list.n_unique().alias(name).to_frame()
 
 
 def _with_long(
@@ -126,8 +147,12 @@ def _with_long(
     )
     pairs, rows = is_long.arg_true(), is_long[whole.calls["pair"]].arg_true()
     frame = short.frame.with_columns(
-        short.frame[c].scatter(pairs, told[c].cast(COUNT)) for c in told.columns
+        short.frame[c].scatter(pairs, told[c].cast(COUNT))
+        for c in told.columns
+        if c in short.frame.columns
     )
+    if short.places is None:
+        return Counted(frame, None)
     return Counted(frame, short.places.scatter(rows, found[0].places.cast(pl.UInt32)))
 
 

@@ -15,7 +15,8 @@ from pipeline.scoring.masks import WIDTHS, powers
 from pipeline.scoring.segments import Segments, alike
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping
+    from collections.abc import Set as AbstractSet
 
 COUNT = pl.Int32
 """What counts of calls are kept in until they are divided."""
@@ -25,95 +26,134 @@ class Rounds(NamedTuple):
     """What the rounds counted."""
 
     counts: pl.DataFrame
-    """One row per comparison and, for each level: position_hits, prefix, tp, walked, lcs_length,
-    and `taken`, the positions met, as bits."""
-    places: pl.Series
-    """Of each matched call the position it takes at the first level; null where none is left."""
+    """One row per comparison and, for each level, the counts asked for; `taken` are the positions
+    met, as bits."""
+    places: pl.Series | None
+    """Of each matched call the position it takes at the first level; null where none is left.
+    None where nobody asks which position a call takes."""
 
 
-class State(NamedTuple):
-    """How far comparisons are, as bits of expected positions."""
+class Seen(NamedTuple):
+    """The next matched call of every comparison that has one left, as bits of positions."""
 
-    free: pl.Series
-    """A zero where the longest common subsequence grows, after Hyyrö, "Bit-parallel LCS-length
-    computation revisited" (2004)."""
-    awaited: pl.Series
-    """The one position the greedy walk waits for."""
-    taken: pl.Series
-    """Positions that have their call."""
-    hits: pl.Series
-    """Positions matched by the call of the same number."""
-    lead: pl.Series
-    """The first position not matched by the call of the same number."""
-
-    @classmethod
-    def first(cls, length: int, dtype: pl.DataType) -> State:
-        """Return the state before any call."""
-        none, one = alike(0, length, dtype), alike(1, length, dtype)
-        return cls(~none, one, none, none, one)
-
-    def moved(self, mask: pl.Series, hit: pl.Series, place: pl.Series) -> State:
-        """Return the state after a call that matches `mask`, in its own place `hit`, and takes `place`."""
-        met = self.free & mask
-        return State(
-            free=(self.free + met) | (self.free - met),
-            awaited=self.awaited + (self.awaited & mask),
-            taken=self.taken | place,
-            hits=self.hits | hit,
-            lead=self.lead + (self.lead & hit),
-        )
-
-    def counts(self) -> list[pl.Series]:
-        """Return what the state says at the end."""
-        told = {
-            "position_hits": self.hits.bitwise_count_ones(),
-            "prefix": self.lead.bitwise_trailing_zeros(),
-            "tp": self.taken.bitwise_count_ones(),
-            "walked": self.awaited.bitwise_trailing_zeros(),
-            "lcs_length": self.free.bitwise_count_zeros(),
-        }
-        return [*(s.cast(COUNT).alias(name) for name, s in told.items()), self.taken.alias("taken")]
+    mask: pl.Series
+    """The positions it matches."""
+    hit: pl.Series
+    """Of these the one of its own number."""
+    place: pl.Series
+    """The one it takes of those left to it."""
 
 
-def rounds(matched: pl.DataFrame, any_arguments: pl.Series, levels: Sequence[str]) -> Rounds:
+class Count(NamedTuple):
+    """Something counted in rounds: one integer per comparison, moved on by every call."""
+
+    first: int
+    """Before any call: 0, 1, or ALL bits."""
+    moved: Callable[[pl.Series, Seen], pl.Series]
+    told: Callable[[pl.Series], pl.Series]
+    """What the integer says at the end."""
+
+
+ALL = -1
+"""Every bit, however wide."""
+
+TAKEN = "taken"
+"""What decides which position a call takes."""
+
+
+def _grown(free: pl.Series, seen: Seen) -> pl.Series:
+    met = free & seen.mask
+    return (free + met) | (free - met)
+
+
+COUNTS = {
+    # A zero where the subsequence grows, after Hyyrö, "Bit-parallel LCS-length computation
+    # revisited" (2004).
+    "lcs_length": Count(ALL, _grown, pl.Series.bitwise_count_zeros),
+    # The one position the greedy walk waits for.
+    "walked": Count(1, lambda at, seen: at + (at & seen.mask), pl.Series.bitwise_trailing_zeros),
+    # Positions that have their call.
+    TAKEN: Count(0, lambda met, seen: met | seen.place, lambda met: met),
+    # Positions matched by the call of the same number.
+    "position_hits": Count(0, lambda met, seen: met | seen.hit, pl.Series.bitwise_count_ones),
+    # The first position not matched by the call of the same number.
+    "prefix": Count(1, lambda at, seen: at + (at & seen.hit), pl.Series.bitwise_trailing_zeros),
+}
+"""All that the rounds can count. Each goes its own way: what is not asked for costs nothing."""
+
+OF_HITS = frozenset({"position_hits", "prefix"})
+"""Those that look at the position of a call's own number."""
+
+
+def rounds(
+    matched: pl.DataFrame,
+    any_arguments: pl.Series,
+    counts: Mapping[str, AbstractSet[str]],
+    *,
+    places: bool = True,
+) -> Rounds:
     """Count.
 
     Args:
         matched: `masks.masks`.
         any_arguments: of each comparison the positions, as bits, that take any arguments.
-        levels: the suffixes of the masks to count by.
+        counts: by level (a suffix of the masks) what to count, of COUNTS.
+        places: are the positions that calls take at the first level asked for?
     """
     met = matched.select(
-        *(pl.col(f"mask{level}") for level in levels),
-        *((pl.col(f"mask{level}") & _here(any_arguments)).alias(f"hit{level}") for level in levels),
+        *(pl.col(f"mask{level}") for level in counts),
+        *(
+            (pl.col(f"mask{level}") & _here(any_arguments)).alias(f"hit{level}")
+            for level, names in counts.items()
+            if not OF_HITS.isdisjoint(names)
+        ),
     )
     n_pairs, dtype = len(any_arguments), any_arguments.dtype
     lengths = _lengths(matched["pair"], n_pairs)
     pair = lengths.arg_sort(descending=True)  # most matched calls first
     at, count, any_here = Segments(lengths).starts[pair], lengths[pair], any_arguments[pair]
-    going = {level: State.first(n_pairs, dtype) for level in levels}
-    ended: dict[str, list[State]] = {level: [] for level in levels}
+    going = {
+        (level, name): _alike(COUNTS[name].first, n_pairs, dtype)
+        for level, names in counts.items()
+        for name in names
+    }
+    ended: dict[tuple[str, str], list[pl.Series]] = {key: [] for key in going}
     rows, taken = [], []
     for step in range(int(count.max() or 0)):  # type: ignore[arg-type]  # a number or None
         alive = int((count > step).sum())
         count, row = count.head(alive), at.head(alive) + step
-        seen, any_here = met[row], any_here.head(alive)
+        called, any_here = met[row], any_here.head(alive)
+        for key, bits in going.items():
+            ended[key].append(bits.slice(alive))
+            going[key] = bits.head(alive)
         rows.append(row)
-        for level, state in going.items():
-            ended[level].append(State(*(bits.slice(alive) for bits in state)))
-            still = State(*(bits.head(alive) for bits in state))
-            mask = seen[f"mask{level}"]
-            place = _first_left(mask & ~still.taken, None if level == NAMES else any_here)
-            going[level] = still.moved(mask, seen[f"hit{level}"], place)
-            if level == levels[0]:
-                taken.append(place)
+        for level, names in counts.items():
+            met_by = going.get((level, TAKEN))
+            seen = _seen(called, level, met_by, None if level == NAMES else any_here)
+            for name in names:
+                going[level, name] = COUNTS[name].moved(going[level, name], seen)
+            if places and level == next(iter(counts)):
+                taken.append(seen.place)
     back = pair.clone().scatter(pair, pl.int_range(n_pairs, dtype=pl.UInt32, eager=True))
-    counts = [
-        found.alias(f"{found.name}{level}")
-        for level, state in going.items()
-        for found in _whole([*ended[level], state], back).counts()
+    told = [
+        COUNTS[name].told(_whole([*ended[level, name], bits], back)).alias(f"{name}{level}")
+        for (level, name), bits in going.items()
     ]
-    return Rounds(pl.DataFrame(counts), _places(rows, taken, matched.height, dtype))
+    placed = _places(rows, taken, matched.height, dtype) if places else None
+    return Rounds(pl.DataFrame(told), placed)
+
+
+def _seen(
+    called: pl.DataFrame, level: str, taken: pl.Series | None, any_arguments: pl.Series | None
+) -> Seen:
+    """Return what the next calls match; without `taken` nobody asks what they take."""
+    mask, hit = called[f"mask{level}"], f"hit{level}"
+    place = mask if taken is None else _first_left(mask & ~taken, any_arguments)
+    return Seen(mask, called[hit] if hit in called.columns else mask, place)
+
+
+def _alike(first: int, length: int, dtype: pl.DataType) -> pl.Series:
+    return ~alike(0, length, dtype) if first == ALL else alike(first, length, dtype)
 
 
 def _here(any_arguments: pl.Series) -> pl.Expr:
@@ -141,9 +181,9 @@ def _first_left(left: pl.Series, any_arguments: pl.Series | None) -> pl.Series:
     return left & (~left + 1)
 
 
-def _whole(parts: list[State], back: pl.Series) -> State:
+def _whole(parts: list[pl.Series], back: pl.Series) -> pl.Series:
     """Put the comparisons together again, each in its place."""
-    return State(*(pl.concat(bits, rechunk=True)[back] for bits in zip(*parts[::-1], strict=True)))
+    return pl.concat(parts[::-1], rechunk=True)[back]
 
 
 def _places(

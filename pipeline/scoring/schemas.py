@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 TASK = ["suite", "task_id"]
 
+COUNTS = ("n_schema_calls", "n_schema_valid")
+
 
 def in_force(lake: Lake, tasks: pl.DataFrame) -> pl.DataFrame:
     """Return the tools that `tasks` offer, as the latest landed row of each task gives them."""

@@ -10,35 +10,39 @@ from pipeline.metrics.ratio import per
 
 if TYPE_CHECKING:
     from pipeline.scoring.segments import Segments
+    from pipeline.scoring.wanted import Wanted
 
 TOKENS = ("input_tokens", "output_tokens")
 
+OF_TOKENS = (*TOKENS, "total_tokens")
+"""Counts that rest on tokens."""
 
-def usage(runs: pl.DataFrame, steps: pl.DataFrame, in_run: Segments) -> pl.DataFrame:
-    """Count steps and turns; sum tokens, money and time. `in_run` cuts the steps."""
+
+def usage(runs: pl.DataFrame, steps: pl.DataFrame, in_run: Segments, of: Wanted) -> pl.DataFrame:
+    """Count steps and turns; sum tokens, money and time, as far as asked. `in_run` cuts the steps."""
     kind = pl.col("kind")
-    counted = in_run.sums(
-        steps.select(
-            (kind != "message").alias("n_steps"),
-            (kind == "llm_call").alias("n_llm_calls"),
-            pl.col(TOKENS).fill_null(0),
-            pl.col(TOKENS).is_not_null().name.prefix("known_"),
-        )
-    )
-    told = pl.DataFrame(
-        {
-            "n_turns": in_run.distinct(steps["turn_index"]),
-            "cost_usd": in_run.amounts(steps["cost_usd"]),
-            "step_ms": in_run.amounts(steps["duration_ms"]),
-        }
-    )
-    known = [pl.when(pl.col(f"known_{name}") > 0).then(name).alias(name) for name in TOKENS]
-    total = pl.when(pl.any_horizontal(pl.col(f"known_{name}") > 0 for name in TOKENS)).then(
-        pl.sum_horizontal(TOKENS)
-    )
-    return pl.concat([runs.select(_wall()), counted, told], how="horizontal").select(
-        "n_steps", "n_llm_calls", *told.columns, "wall_ms", *known, total.alias("total_tokens")
-    )
+    told = {"n_steps": kind != "message", "n_llm_calls": kind == "llm_call"}
+    summed = [value.alias(name) for name, value in told.items() if of.any(name)]
+    if of.any(*OF_TOKENS):
+        summed += [pl.col(TOKENS).fill_null(0), pl.col(TOKENS).is_not_null().name.prefix("known_")]
+    found = in_run.sums(steps.select(summed)) if summed else pl.DataFrame()
+    if of.any(*OF_TOKENS):
+        found = found.with_columns(_tokens()).drop(f"known_{name}" for name in TOKENS)
+    if of.any("n_turns"):
+        found = found.with_columns(in_run.distinct(steps["turn_index"]).alias("n_turns"))
+    for name, column in (("cost_usd", "cost_usd"), ("step_ms", "duration_ms")):
+        if of.any(name):
+            found = found.with_columns(in_run.amounts(steps[column]).alias(name))
+    if of.any("wall_ms"):
+        found = found.with_columns(runs.select(_wall()).to_series())
+    return found
+
+
+def _tokens() -> list[pl.Expr]:
+    known = {name: pl.col(f"known_{name}") > 0 for name in TOKENS}
+    each = [pl.when(is_known).then(name).alias(name) for name, is_known in known.items()]
+    total = pl.when(pl.any_horizontal(known.values())).then(pl.sum_horizontal(TOKENS))
+    return [*each, total.alias("total_tokens")]
 
 
 def _wall() -> pl.Expr:

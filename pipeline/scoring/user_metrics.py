@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import duckdb
 import polars as pl
 
-from pipeline.current import scores_schema
+from pipeline.current import written_schema
 from pipeline.errors import InputError
 from pipeline.schema import Runs
 from pipeline.scoring.confined import confined, first_line
@@ -46,7 +46,7 @@ def with_metrics(scores: pl.DataFrame, runs: pl.DataFrame, policy: Policy) -> pl
     with confined() as con:
         rows = con.from_arrow(table.to_arrow())
         found = scores.with_columns(_values(rows, metric) for metric in policy.metric)
-    return found.select(scores_schema(policy).names())
+    return found.select(written_schema(policy).names())
 
 
 def _values(rows: duckdb.DuckDBPyRelation, metric: UserMetric) -> pl.Series:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from pipeline.policy import Policy
 
 
+COUNTS = ("n_violations", "violations", *schemas.COUNTS, "end_state_match")
+
+
 def run_columns(tasks: pl.DataFrame, policy: Policy) -> tuple[str, ...]:
     """Return the run columns needed."""
     return (*end_state.run_columns(tasks, policy), *user_metrics.run_columns(policy))

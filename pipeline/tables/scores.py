@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from pipeline.current import current, policy_of, scores_schema
+from pipeline.current import current, policy_of, scores_schema, written_schema
 from pipeline.errors import InputError, UnknownNameError
 from pipeline.lake import Lake, files
 from pipeline.tables.groups import quoted
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from pipeline.policy import Policy
+    from pipeline.tables.session import Session
 
 INTERNAL = "run_key"
 ORDER = (
@@ -53,7 +54,7 @@ def scores(
         sort: a column, the least first; "-COLUMN" the greatest first. Nulls come last. None, and
             ties: by run_id, then agent, agent_version and so on.
         limit: so many rows at most.
-        columns: these columns only, in this order.
+        columns: these columns only, in this order; by default all that the policy scores.
         policy: the policy's file or preset; None is the lake's own.
 
     Raises:
@@ -74,8 +75,17 @@ def scores(
     └────────────┴───────────────┴──────────┘
     """
     with opened(lake, policy, where) as session:
-        rows = scores_of(session.con, sort=sort, limit=limit, columns=columns)
+        rows = scores_of(session.con, sort=sort, limit=limit, columns=columns or _shown(session))
     return Result("scores", _typed(rows, session.policy), session.notes)
+
+
+def _shown(session: Session) -> list[str]:
+    """Return the columns there are to show: none of a metric that the policy does not score."""
+    rules = session.policy
+    unscored = scores_schema(rules).keys() - written_schema(rules).keys()
+    return [
+        name for name in session.con.view("scores").columns if name not in {*unscored, INTERNAL}
+    ]
 
 
 def scan_scores(lake: Lake | str | os.PathLike[str], *, policy: str | None = None) -> pl.LazyFrame:
@@ -114,7 +124,7 @@ def scan_scores(lake: Lake | str | os.PathLike[str], *, policy: str | None = Non
     found = files(state.scores, "scores")
     if not found:
         return schema.to_frame(eager=False).drop(INTERNAL)
-    every = pl.scan_parquet(found, schema=schema, glob=False)
+    every = pl.scan_parquet(found, schema=schema, glob=False, missing_columns="insert")
     gone = pl.Series(state.superseded, dtype=schema[INTERNAL])
     kept = every.filter(~pl.col(INTERNAL).is_in(gone.implode())) if len(gone) else every
     return kept.drop(INTERNAL)

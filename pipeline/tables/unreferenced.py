@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipeline.tables.nulls import NO_REFERENCE, causes, conditions
+from pipeline.metrics.causes import NO_REFERENCE, causes
+from pipeline.tables.nulls import conditions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
