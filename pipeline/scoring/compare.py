@@ -142,7 +142,7 @@ def _searched(
     """Count anew, by sequence, where masks do not decide a level."""
     n = whole.frame["n_expected"].cast(COUNT)
     frame = plain.frame.with_columns(
-        n.alias(f"n_overlap{level}"), n.alias(f"n_ordered{level}"), *_no_sets(whole, level)
+        n.alias(f"n_overlap{level}"), n.alias(f"n_ordered{level}"), *_no_sets(whole, plain.frame, level)
     )
     needs = whole.frame.select(_needs_search(level, free=free)).to_series()
     if not needs.any():
@@ -171,12 +171,13 @@ def _needs_search(level: str, *, free: bool) -> pl.Expr:
     return needs | (pl.col("n_calls") > 1) if free else needs
 
 
-def _no_sets(whole: Units, level: str) -> list[pl.Expr]:
+def _no_sets(whole: Units, counted: pl.DataFrame, level: str) -> list[pl.Expr]:
     """Blank the counts of distinct calls where equality is only a relation."""
     relation = whole.frame["relation"]
     if level == NAMES or not relation.any():
         return []
-    return [pl.when(~pl.lit(relation)).then(pl.col(special.SET_COUNTS))]
+    names = [name for name in special.SET_COUNTS if name in counted.columns]
+    return [pl.when(~pl.lit(relation)).then(pl.col(names))]
 
 
 def _not_captured(whole: Units, expected: Expected) -> pl.DataFrame:

@@ -28,14 +28,16 @@ def usage(runs: pl.DataFrame, steps: pl.DataFrame, in_run: Segments, of: Wanted)
     found = in_run.sums(steps.select(summed)) if summed else pl.DataFrame()
     if of.any(*OF_TOKENS):
         found = found.with_columns(_tokens()).drop(f"known_{name}" for name in TOKENS)
+    more = []
     if of.any("n_turns"):
-        found = found.with_columns(in_run.distinct(steps["turn_index"]).alias("n_turns"))
-    for name, column in (("cost_usd", "cost_usd"), ("step_ms", "duration_ms")):
-        if of.any(name):
-            found = found.with_columns(in_run.amounts(steps[column]).alias(name))
+        more.append(in_run.distinct(steps["turn_index"]).alias("n_turns"))
+    if of.any("cost_usd"):
+        more.append(in_run.amounts(steps["cost_usd"]).alias("cost_usd"))
+    if of.any("step_ms"):
+        more.append(in_run.amounts(steps["duration_ms"]).alias("step_ms"))
     if of.any("wall_ms"):
-        found = found.with_columns(runs.select(_wall()).to_series())
-    return found
+        more.append(runs.select(_wall()).to_series())
+    return pl.DataFrame([*found, *more])
 
 
 def _tokens() -> list[pl.Expr]:
