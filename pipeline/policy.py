@@ -246,7 +246,7 @@ def parse(told: dict[str, Any], where: str) -> Policy:
     """Turn the content of a policy file into a policy.
 
     Raises:
-        UnknownNameError: a key nobody knows.
+        UnknownNameError: a key nobody knows, or a metric.
         InputError: a value is outside what its key allows.
     """
     _refuse_unknown(told, Policy, where, "")
@@ -256,6 +256,10 @@ def parse(told: dict[str, Any], where: str) -> Policy:
         raise InputError(f"{where}: {_plain(str(error))}") from error
     for problem in _problems(policy):
         raise InputError(f"{where}: {problem}")
+    if policy.scores.metrics:
+        from pipeline.metrics.registry import scored  # noqa: PLC0415 - which knows policies
+
+        scored(policy)
     return policy
 
 

@@ -22,19 +22,19 @@ BY = ("suite", "task_id")
 LOGGED, JUDGED = "success", "in_order_match"
 
 
-def passing(totals: pl.DataFrame) -> str:
+def passing(grouped: pl.DataFrame) -> str:
     """Return the metric that says whether a run passed: the log's word, else the reference's."""
-    logged = totals.filter((pl.col("metric") == LOGGED) & (pl.col("n_scored") > 0))
+    logged = grouped.filter((pl.col("metric") == LOGGED) & (pl.col("n_scored") > 0))
     return LOGGED if logged.height else JUDGED
 
 
-def tasks(grouped: Result, measure: str) -> str:
+def tasks(grouped: Result) -> str:
     """Return the section.
 
     Args:
-        grouped: the aggregates of `measure` and `f1` by suite and task.
-        measure: what says whether a run passed.
+        grouped: the aggregates of LOGGED, JUDGED and `f1` by suite and task, as far as scored.
     """
+    measure = passing(grouped.rows)
     rows = grouped.rows.filter(pl.col("task_id").is_not_null())
     judged = rows.filter((pl.col("metric") == measure) & (pl.col("n_scored") > 0))
     word = (

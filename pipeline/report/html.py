@@ -11,7 +11,7 @@ from pipeline.current import current, policy_of
 from pipeline.errors import InputError
 from pipeline.landed import opened
 from pipeline.metrics import registry
-from pipeline.report.attempts import BY, passing, tasks
+from pipeline.report.attempts import BY, JUDGED, LOGGED, tasks
 from pipeline.report.distribution import distributions
 from pipeline.report.found import find
 from pipeline.report.headline import by_group, header, percentile_table, scores
@@ -101,8 +101,8 @@ def made(
     spread = percentiles(lake, policy=policy)
     with session.opened(lake, policy) as scored:
         shown, spread_out = spreads(scored.con, scored.metrics(None), groups)
-    measure = passing(totals.rows)
-    attempts = aggregate(lake, by=BY, metrics=[measure, "f1"], policy=policy)
+    told = [name for name in (LOGGED, JUDGED, "f1") if name in known]
+    attempts = aggregate(lake, by=BY, metrics=told, policy=policy)
     sections = [
         scores(totals, known),
         by_group(aggregate(lake, by=groups, policy=policy), groups, known) if groups else "",
@@ -112,7 +112,7 @@ def made(
         percentile_table(spread),
         distributions(spread_out, shown, groups),
         tools(found),
-        tasks(attempts, measure),
+        tasks(attempts),
         nights(lake, known, policy, found.overview),
         worst_runs(lake, rules, found.worst, arguments=show_args),
         quality(lake, state, found, totals, known),

@@ -83,7 +83,9 @@ def _compared(
     expected = references.arrange(keyed.references, by_turn=match.unit == "turn")
     whole = units(runs, keyed.steps, expected, policy)
     fits = special.by_arguments(keyed.lexicon)
-    texts = keyed.steps.filter(kind="tool_call").select("step_index", "tool_name", "tool_args")
+    texts = keyed.steps.filter(kind="tool_call").select(
+        "step_index", "tool_name", "tool_args", "args_status"
+    )
     made = pl.concat([whole.calls, texts[whole.calls["call"].to_list()]], how="horizontal")
     return [
         unit(

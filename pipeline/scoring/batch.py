@@ -28,8 +28,12 @@ if TYPE_CHECKING:
 
 RUN_COLUMNS = (
     "run_id", "task_id", "trial", "suite", "agent", "agent_version", "model", "prompt_hash", "labels",
-    "started_at", "ended_at", "status", "success", "reward", "completed", "reference_set", "n_rows", "run_key",
+    "started_at", "status", "success", "reward", "reference_set", "n_rows", "run_key",
 )  # fmt: skip
+"""What every policy reads of the runs."""
+
+READ_FOR = {"ended_at": "wall_ms", "completed": "composite_textbook"}
+"""What some metrics need beside that."""
 
 MADE_LATER = ("success", *COMPOSITES)
 
@@ -43,6 +47,13 @@ class Scored(NamedTuple):
     rekeyed: dict[str, int]
     calls: pl.DataFrame
     """One row per tool call: `schema.CallScores`."""
+
+
+def run_columns(policy: Policy) -> list[str]:
+    """Return the run columns that scoring under this policy reads, but for those of its rules."""
+    of = wanted(policy)
+    more = [name for name, metric in READ_FOR.items() if metric in of.metrics]
+    return sorted({*RUN_COLUMNS, *more})
 
 
 def step_columns(policy: Policy) -> list[str]:
@@ -64,7 +75,7 @@ def score_batch(lake: Lake, batch: Folder, tasks: pl.DataFrame, policy: Policy) 
     judging = of.any(*verdicts.COUNTS)
     of_runs = verdicts.run_columns(tasks, policy) if judging else user_metrics.run_columns(policy)
     of_steps = verdicts.step_columns(tools, policy) if judging else ()
-    runs = _read(batch, "runs", {*RUN_COLUMNS, *of_runs})
+    runs = _read(batch, "runs", {*run_columns(policy), *of_runs})
     steps = _read(batch, "steps", {*step_columns(policy), *of_steps})
     runs = with_references(runs, tasks)
     steps = only_actors(steps, policy)
@@ -147,8 +158,9 @@ def finished(counted: pl.DataFrame, policy: Policy) -> pl.DataFrame:
         .rename({"status": "run_status"})
         .with_columns(success.alias("success"), status.alias("status"), *values)
     )
-    if not schema.keys().isdisjoint(COMPOSITES):
-        plan = plan.with_columns(overall.composites(policy))
+    made = {name: value for name, value in overall.composites(policy).items() if name in schema}
+    if made:
+        plan = plan.with_columns(**made)
     own = {metric.name for metric in policy.metric}
     written = {name: dtype for name, dtype in schema.items() if name not in own}
     return plan.select(pl.col(name).cast(dtype) for name, dtype in written.items()).collect()

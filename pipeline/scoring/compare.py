@@ -142,7 +142,9 @@ def _searched(
     """Count anew, by sequence, where masks do not decide a level."""
     n = whole.frame["n_expected"].cast(COUNT)
     frame = plain.frame.with_columns(
-        n.alias(f"n_overlap{level}"), n.alias(f"n_ordered{level}"), *_no_sets(whole, plain.frame, level)
+        n.alias(f"n_overlap{level}"),
+        n.alias(f"n_ordered{level}"),
+        *_no_sets(whole, plain.frame, level),
     )
     needs = whole.frame.select(_needs_search(level, free=free)).to_series()
     if not needs.any():
@@ -182,7 +184,7 @@ def _no_sets(whole: Units, counted: pl.DataFrame, level: str) -> list[pl.Expr]:
 
 def _not_captured(whole: Units, expected: Expected) -> pl.DataFrame:
     """Tell which comparisons have an uncaptured call of a tool expected with arguments."""
-    is_missing = whole.calls["args_status"] == "not_captured"
+    is_missing = whole.calls["hidden"]
     if not is_missing.any():
         return (
             alike(value=False, length=whole.frame.height, dtype=pl.Boolean)

@@ -13,15 +13,13 @@ if TYPE_CHECKING:
     from pipeline.policy import Policy
 
 
-def composites(policy: Policy) -> list[pl.Expr]:
+def composites(policy: Policy) -> dict[str, pl.Expr]:
     """Return composite and composite_textbook, over the metrics they are made of.
 
-    Beside these they need n_calls, n_errors, and `completed` of the run.
+    Beside these they need n_calls and n_errors, and the textbook's form `completed` of the run.
     """
     parts, weights = composite.parts(), msgspec.structs.asdict(policy.composite)
-    return [
-        composite.composite(parts, weights).alias("composite"),
-        composite.composite_textbook(parts, weights, pl.col("completed")).alias(
-            "composite_textbook"
-        ),
-    ]
+    return {
+        "composite": composite.composite(parts, weights),
+        "composite_textbook": composite.composite_textbook(parts, weights, pl.col("completed")),
+    }

@@ -17,7 +17,7 @@ from pipeline.scoring.wanted import wanted
 if TYPE_CHECKING:
     from pipeline.policy import Policy
 
-STEP_COLUMNS = ("kind", "args_status", "call_key", "name_key", "is_error")
+STEP_COLUMNS = ("kind", "call_key", "name_key", "is_error")
 """What every policy reads of the steps; none of it is text."""
 
 READ_FOR = {

@@ -37,7 +37,7 @@ def of_batch(
     Args:
         batch: where the answers are.
         runs: its runs (suite, task_id, n_rows).
-        steps: its steps (args_status), run after run.
+        steps: its steps (kind, call_key), run after run.
         tasks: the task rows in force.
     """
     told = tasks.select("suite", "task_id", "reference_outputs").filter(_any("reference_outputs"))
@@ -51,7 +51,8 @@ def of_batch(
         batch.file("runs", ["final_output"]), columns=["final_output"], glob=False
     )
     # No answer is the empty answer; but who did not capture arguments did not capture answers.
-    captured = totals(steps["args_status"] == "not_captured", runs["n_rows"]) == 0
+    hidden = (steps["kind"] == "tool_call") & steps["call_key"].is_null()
+    captured = totals(hidden, runs["n_rows"]) == 0
     answer = pl.when(captured).then(pl.col("final_output").fill_null("")).otherwise("final_output")
     answers = pl.concat([asked, given.with_columns(answer.alias("final_output"))], how="horizontal")
     return response_columns(answers)

@@ -32,14 +32,17 @@ class Segments:
         self.lengths = lengths.cast(pl.Int64)
 
     @cached_property
+    def _ends(self) -> pl.Series:
+        return self.lengths.cum_sum()
+
+    @cached_property
     def _offsets(self) -> pa.Array:
-        ends = self.lengths.cum_sum()
-        return pl.concat([pl.Series([0], dtype=pl.Int64), ends]).to_arrow()
+        return pl.concat([pl.Series([0], dtype=pl.Int64), self._ends]).to_arrow()
 
     @cached_property
     def starts(self) -> pl.Series:
         """Where each segment begins."""
-        return self.lengths.cum_sum() - self.lengths
+        return self._ends - self.lengths
 
     @cached_property
     def owners(self) -> pl.Series:

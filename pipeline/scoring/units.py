@@ -23,8 +23,8 @@ class Units(NamedTuple):
 
     `frame`: pair (number), run, reference_id, n_reference, turn, ref, n_expected, first, relation,
     search, optional, n_calls.
-    `calls`: pair, ref, ordinal, key, name_key, args_status, response_index, call (its number among
-    the batch's tool calls); sorted by (pair, ordinal).
+    `calls`: pair, ref, ordinal, key, name_key, response_index, hidden (were its arguments not
+    captured?), call (its number among the batch's tool calls); sorted by (pair, ordinal).
     """
 
     frame: pl.DataFrame
@@ -39,7 +39,7 @@ class _Cut(NamedTuple):
     n_calls: pl.Series
 
 
-CALL_COLUMNS = ("key", "name_key", "args_status", "response_index")
+CALL_COLUMNS = ("key", "name_key", "response_index")
 
 FACED = ("ref", "n_expected", "first", "relation", "search", "optional")
 
@@ -62,7 +62,8 @@ def units(runs: pl.DataFrame, steps: pl.DataFrame, expected: Expected, policy: P
 
 def _calls(steps: pl.DataFrame, is_call: pl.Series) -> pl.DataFrame:
     columns = [name for name in CALL_COLUMNS if name in steps.columns]
-    return steps.select(columns).filter(is_call).rechunk()
+    hidden = pl.col("call_key").is_null().alias("hidden")
+    return steps.select(*columns, hidden).filter(is_call).rechunk()
 
 
 def _by_run(

@@ -39,7 +39,9 @@ class Numbers(click.ParamType):
 
 @click.command()
 @click.option("--rows", "wanted", default=ROWS, show_default=True, help="Which rows to measure.")
-@click.option("--runs", default=62_000, show_default=True, help="Runs of rows (a) to (c).")
+@click.option(
+    "--runs", default=60_000, show_default=True, help="Runs of rows (a) to (c): one full batch."
+)
 @click.option("--peer-runs", default=400, show_default=True, help="Runs that each peer scores.")
 @click.option("--growth-runs", default=62_000, show_default=True, help="Runs at 1x of row (e).")
 @click.option(

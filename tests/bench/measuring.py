@@ -11,7 +11,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 LAUNCHER = Path(__file__).with_name("launched.py")
 
@@ -71,6 +71,14 @@ def process(*args: object) -> Process:
 def trajtab(*args: object) -> Process:
     """Run a trajtab command in a process of its own."""
     return process("-m", "pipeline", *args)
+
+
+def only(folder: Path, metrics: Iterable[str]) -> Path:
+    """Write a policy that scores these metrics alone, and no single call."""
+    names = list(metrics)
+    file = folder / f"{'-'.join(names)[:80]}.toml"
+    file.write_text(f"[scores]\nmetrics = {json.dumps(names)}\ncalls = false\n", encoding="utf-8")
+    return file
 
 
 def medians(runs: Sequence[Process]) -> Process:

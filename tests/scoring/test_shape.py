@@ -16,7 +16,7 @@ from pipeline.policy import DEFAULT, parse
 from pipeline.sample import sample
 from pipeline.schema import References, Runs, Steps
 from pipeline.scoring import score
-from pipeline.scoring.batch import RUN_COLUMNS, score_batch, step_columns
+from pipeline.scoring.batch import run_columns, score_batch, step_columns
 from pipeline.scoring.references import KEYS
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def test_only_the_columns_it_names_are_opened(lake: Lake) -> None:
     whole = scored(lake)
     keep_only(lake, "steps", set(step_columns(DEFAULT)))
     keep_only(lake, "references", set(KEYS))
-    keep_only(lake, "runs", set(RUN_COLUMNS))
+    keep_only(lake, "runs", set(run_columns(DEFAULT)))
     found = scored(lake)
     assert found.scores.equals(whole.scores, null_equal=True)
     assert found.calls.equals(whole.calls, null_equal=True)
@@ -65,7 +65,7 @@ def test_a_policy_without_rules_names_no_text(match: dict[str, str]) -> None:
     texts = [name for name in KEYS if References.polars()[name] == pl.String]
     assert texts == ["reference_set"]  # the key of the whole set
     unread = {"final_output", "final_state", "source_path", "source_id"}
-    assert unread <= set(Runs.names()) - set(RUN_COLUMNS)
+    assert unread <= set(Runs.names()) - set(run_columns(DEFAULT))
 
 
 def spied(monkeypatch: pytest.MonkeyPatch, kind: type, method: str) -> list[tuple[int, list[Any]]]:
