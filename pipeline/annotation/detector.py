@@ -10,6 +10,7 @@ import msgspec
 import polars as pl
 
 from pipeline.metrics.ratio import ratio
+from pipeline.policy import Scores
 from pipeline.scoring import keys, references
 from pipeline.scoring.batch import only_actors, step_columns
 from pipeline.scoring.calls import laid_out
@@ -116,7 +117,8 @@ def _of_batch(lake: Lake, batch: Folder, run_keys: pl.Series, policy: Policy) ->
         return None
     judged = pl.col("run_key").is_in(run_keys.implode())
     near = msgspec.structs.replace(policy.backtracking, similarity=1.0)  # it reads texts too
-    columns = step_columns(msgspec.structs.replace(policy, backtracking=near))
+    # Calls are looked at one by one, whatever the policy has scored.
+    columns = step_columns(msgspec.structs.replace(policy, backtracking=near, scores=Scores()))
     steps = (
         pl.scan_parquet(batch.file("steps"), glob=False)
         .filter(judged)
@@ -131,7 +133,9 @@ def _of_batch(lake: Lake, batch: Folder, run_keys: pl.Series, policy: Policy) ->
     hidden = (pl.col("kind") == "tool_call") & pl.col("call_key").is_null()
     steps = keyed.steps.filter(~hidden.any().over("run_key"))
     lengths = steps.group_by("run_key", maintain_order=True).len()
-    calls = laid_out(steps, Segments(lengths["len"]), policy.errors).frame
+    is_call = steps["kind"] == "tool_call"
+    made = Segments(Segments(lengths["len"]).totals(is_call))
+    calls = laid_out(steps, is_call, made, policy.errors)
     named = calls.select(lengths["run_key"].gather(calls["run"]), "step_index")
     return _Part(steps.select(*_STEP), named, Equal.of(calls, "call_key"), policy)
 

@@ -96,7 +96,9 @@ def score_batch(lake: Lake, batch: Folder, tasks: pl.DataFrame, policy: Policy) 
     return Scored(
         user_metrics.with_metrics(scores, runs, policy),
         keyed.lexicon.rekeyed,
-        paths.call_scores(runs, path.calls, compared.places) if of.calls else CallScores.empty(),
+        CallScores.empty()
+        if path.calls is None or not of.calls
+        else paths.call_scores(runs, path.calls, compared.places),
     )
 
 

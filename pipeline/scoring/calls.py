@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from pipeline.scoring.patterns import any_match
-from pipeline.scoring.segments import Segments
 
 if TYPE_CHECKING:
     from pipeline.policy import Errors
+    from pipeline.scoring.segments import Segments
 
 CALL_COLUMNS = (
     "step_index", "response_index", "call_key", "name_key", "is_error", "tool_name", "tool_args", "output",
@@ -18,23 +18,15 @@ CALL_COLUMNS = (
 """Step columns that calls keep, as far as they were read."""
 
 
-class Calls(NamedTuple):
-    """A batch's tool calls, and how they are cut into those of each run."""
-
-    frame: pl.DataFrame
-    """One row per tool call, run after run."""
-    in_run: Segments
-
-
-def laid_out(steps: pl.DataFrame, in_run: Segments, errors: Errors) -> Calls:
+def laid_out(
+    steps: pl.DataFrame, is_call: pl.Series, made: Segments, errors: Errors
+) -> pl.DataFrame:
     """Return one row per tool call, run after run.
 
     Besides the step columns read: `run` (the number of its run), `nth` (its number in the run,
     from 0), `place` (its number among the batch's decision steps) and `failed` (never null).
-    `is_error` follows the policy and is null without a signal. `in_run` cuts the steps.
+    `is_error` follows the policy and is null without a signal. `made` cuts the calls.
     """
-    is_call = steps["kind"] == "tool_call"
-    made = Segments(in_run.totals(is_call))
     calls = (
         steps.select(
             *(name for name in CALL_COLUMNS if name in steps.columns),
@@ -45,9 +37,8 @@ def laid_out(steps: pl.DataFrame, in_run: Segments, errors: Errors) -> Calls:
         .with_columns(made.owners.alias("run"), made.ordinals.alias("nth"))
     )
     signal = failures(calls, made, errors)
-    return Calls(
-        calls.with_columns(signal.alias("is_error"), signal.fill_null(value=False).alias("failed")),
-        made,
+    return calls.with_columns(
+        signal.alias("is_error"), signal.fill_null(value=False).alias("failed")
     )
 
 

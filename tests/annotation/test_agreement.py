@@ -204,6 +204,17 @@ def test_the_policy_in_use_is_the_first_setting(marked: Path, tmp_path: Path) ->
     assert result.tables["sweep"].height == 71
 
 
+def test_a_policy_that_scores_few_metrics_changes_no_figure(marked: Path, tmp_path: Path) -> None:
+    policy = tmp_path / "p.toml"
+    policy.write_text('[scores]\nmetrics = ["f1"]\ncalls = false\n')
+    score(marked, policy=str(policy))
+    few = agreement(marked, policy=str(policy), metrics=["f1"])
+    every = agreement(marked, metrics=["f1"])
+    assert few.tables.keys() == every.tables.keys()
+    for name, table in few.tables.items():
+        assert table.equals(every.tables[name], null_equal=True), name
+
+
 def test_a_filter_narrows_the_runs(marked: Path) -> None:
     result = agreement(marked, where="run_id IN ('r2', 'r3')", items=["all"], metrics=["n_calls"])
     (row,) = result.tables["detector"].to_dicts()

@@ -130,7 +130,7 @@ def test_the_reasons_of_nulls_can_be_told(name: str) -> None:
 
 def test_less_is_read() -> None:
     few = policy(["exact_match"], calls=False)
-    assert set(step_columns(few)) == {"kind", "call_key", "name_key", "is_error"}
+    assert set(step_columns(few)) == {"kind", "call_key", "name_key"}
     assert set(step_columns(few)) < set(step_columns(DEFAULT))
     assert set(run_columns(DEFAULT)) - set(run_columns(few)) == {"ended_at", "completed"}
     assert "input_tokens" in step_columns(policy(["total_tokens"]))
