@@ -25,6 +25,10 @@ PRESETS = Path(__file__).parent / "presets"
 Mode = Literal["exact", "names", "actual_has_expected", "expected_has_actual"]
 
 
+MOST_NAMED = 4
+"""So many metrics a header names; of more it says how many."""
+
+
 class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A table of the policy file; keys at their default do not enter the hash."""
 
@@ -199,8 +203,9 @@ class Policy(_Section, frozen=True):
         if match.actors:
             said.append(f"actors {', '.join(match.actors)}")
         said.append(f"window {self.backtracking.window} {self.backtracking.window_unit}")
-        if self.scores.metrics:
-            said.append(f"only {', '.join(self.scores.metrics)}")
+        if named := self.scores.metrics:
+            few = len(named) <= MOST_NAMED
+            said.append(f"only {', '.join(named) if few else f'{len(named)} metrics'}")
         return f"{'; '.join(said)} [{self.hash}]"
 
 

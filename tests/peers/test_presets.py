@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 SHIPPED = {
     "adk": "args exact; by turn",
     "azure": "args names",
+    "core": "args exact",
     "default": "args exact",
     "openevals": "args exact",
     "openevals-args-subset": "args expected_has_actual",

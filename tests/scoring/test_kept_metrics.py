@@ -23,7 +23,7 @@ from pipeline.landing.commit import latest_tasks
 from pipeline.metrics.causes import causes
 from pipeline.metrics.kept import kept
 from pipeline.metrics.registry import metrics
-from pipeline.policy import DEFAULT, parse
+from pipeline.policy import DEFAULT, load, parse
 from pipeline.sample import example
 from pipeline.schema import ScoreKeys
 from pipeline.scoring import score
@@ -196,6 +196,12 @@ def test_a_name_nobody_knows_is_refused_before_anything_is_read() -> None:
         policy(["f1_nmes"])
     with pytest.raises(UnknownNameError, match=r"here: unknown key scores.metric|'scores.metric'"):
         parse({"scores": {"metric": ["f1"]}}, "here")
+
+
+def test_headers_say_what_alone_is_scored() -> None:
+    assert "; only f1, error_rate [" in policy(NAMED).title
+    assert "; only 23 metrics [" in load("preset:core").title
+    assert "only" not in DEFAULT.title
 
 
 def test_policies_of_other_metrics_lie_side_by_side(tmp_path: Path) -> None:
