@@ -158,11 +158,11 @@ class _File:
         form = formats.get(found.format)
         self._found = found
         self._context = form.prepare(found.source) if form.prepare else None
-        in_blocks = form.decode_many is not None and found.source.head.framing == "lines"
+        in_blocks = form.identified and found.source.head.framing == "lines"
         self._records: Iterator[Block | Piece] = (
             found.source.blocks() if in_blocks else form.pieces(found.source)
         )
-        self._seen = None if form.decode_many else _Occurrences()
+        self._seen = None if form.identified else _Occurrences()
         self._first = True
         self.ended = False
 

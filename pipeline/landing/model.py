@@ -73,11 +73,10 @@ class References:
 
 
 class Told(msgspec.Struct, kw_only=True):
-    """What a record may say of a run. Field names are those of the `runs` table."""
+    """What a record may say of a run beside its steps. Field names are those of the `runs` table."""
 
     run_id: str | None = None
     """The id, only where it is globally unique; otherwise leave None and give `source_id`."""
-    steps: list[Step]
     task_id: str | None = None
     trial: int | None = None
     suite: str | None = None
@@ -100,6 +99,7 @@ class Told(msgspec.Struct, kw_only=True):
 class Run(Told, kw_only=True):
     """One run."""
 
+    steps: list[Step]
     labels: dict[str, Any] = {}
     source_id: str | None = None
     references: References | None = None

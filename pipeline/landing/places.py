@@ -92,6 +92,10 @@ class Places(Sequence[Place]):
         """Return the lines that records begin on."""
         return self._line[begin:end].tolist()
 
+    def occurrences(self, begin: int, end: int) -> list[int]:
+        """Return which repetition of the same bytes each record is."""
+        return [self._occurrence.get(at, 0) for at in range(begin, end)]
+
     def groups(self) -> Iterator[tuple[int, int]]:
         """Yield consecutive ranges of bounded size that together are all records."""
         begin = size = 0
@@ -134,6 +138,11 @@ class Group(NamedTuple):
             place = self.places[at]
             where = place.line + lines, place.offset + size
             yield Piece(body, *where, place.ordinal, place.parts), place.occurrence
+
+    @property
+    def occurrences(self) -> list[int]:
+        """Which repetition of the same bytes each record is."""
+        return self.places.occurrences(self.begin, self.begin + len(self.bodies))
 
     @property
     def lines(self) -> list[int]:

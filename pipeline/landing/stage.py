@@ -115,7 +115,7 @@ def _decode(part: Slice, rows: Rows, *, strict: bool) -> None:
 def _one_by_one(group: Group, part: Slice, rows: Rows, *, strict: bool) -> None:
     form = formats.get(part.format)
     shown = part.source.shown
-    pieces = _unglued(group, part) if form.decode_many else group.pieces()
+    pieces = _unglued(group, part) if form.identified else group.pieces()
     for piece, occurrence in pieces:
         try:
             found = _items(form, piece, part, utf8=group.utf8)

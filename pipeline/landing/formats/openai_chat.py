@@ -5,19 +5,20 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec import UNSET, UnsetType
+from msgspec.structs import asdict
 
 from pipeline.landing.chat import (
-    final_output,
     no_signal,
     prompt_hash_of,
-    steps_of,
     trial_number,
 )
+from pipeline.landing.chat_columns import Chats
 from pipeline.landing.decode import decoding
-from pipeline.landing.formats import Format
+from pipeline.landing.formats import Format, Many
 from pipeline.landing.messages import Id, Message, Raw  # noqa: TC001 - msgspec reads types at run time
-from pipeline.landing.model import Expected, References, RejectError, Run
+from pipeline.landing.model import Expected, References, RejectError, Run, Told
 from pipeline.landing.unmapped import (
     Noting,
     add,
@@ -27,7 +28,7 @@ from pipeline.landing.unmapped import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pipeline.landing.reader import Head, Piece
 
@@ -78,6 +79,7 @@ class Call(Noting):
 
 
 _decode = decoder(Record)
+_decode_plain = msgspec.json.Decoder(Record).decode
 _decode_calls = decoder(list[Call] | None)
 _decode_lists = decoder(list[list[Call]])
 
@@ -99,15 +101,8 @@ def _references(lists: list[list[Call]] | None) -> References | None:
     return References([[call.expected() for call in calls] for calls in lists])
 
 
-def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
-    """Decode one line into its run."""
-    record = decoding(_decode, piece.data)
-    steps, expected = steps_of(record.messages, no_signal), _expected(record.expected)
-    unmapped = dict(record.unmapped or {})
-    for call in chain.from_iterable(expected or ()):
-        add(unmapped, call.unmapped, "expected")
-    yield Run(
-        steps=steps,
+def _told(record: Record, final: Any) -> Told:
+    return Told(
         run_id=None if record.id in {None, ""} else str(record.id),
         task_id=None if record.task_id is None else str(record.task_id),
         trial=trial_number(record.trial),
@@ -117,12 +112,35 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
         model=record.model,
         prompt_hash=prompt_hash_of(record.messages),
         labels={**(record.metadata or {}), **(record.labels or {})},
-        unmapped=unmapped,
         success=record.success,
         reward=record.reward,
-        final_output=final_output(steps),
-        references=_references(expected),
+        final_output=final,
     )
+
+
+def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
+    """Decode one line into its run."""
+    record = decoding(_decode, piece.data)
+    chats = Chats(no_signal)
+    told = _told(record, chats.add(record.messages))
+    expected = _expected(record.expected)
+    told.unmapped = dict(record.unmapped or {})
+    for call in chain.from_iterable(expected or ()):
+        add(told.unmapped, call.unmapped, "expected")
+    yield Run(**asdict(told), steps=chats.steps(), references=_references(expected))
+
+
+def decode_many(bodies: Sequence[bytes]) -> Many:
+    """Decode lines that are as the format says, at once and without a `Run` for each."""
+    records = list(map(_decode_plain, bodies))
+    chats = Chats(no_signal)
+    runs = [_told(record, chats.add(record.messages)) for record in records]
+    expected = [_expected(record.expected) for record in records]
+    steps = chats.columns()
+    calls = chain.from_iterable(chain.from_iterable(filter(None, expected)))
+    if "unmapped" in steps.columns or any(call.unmapped for call in calls):
+        raise RejectError("bad_value", "what nobody knows is counted record by record")
+    return Many(runs, list(map(_references, expected)), steps)
 
 
 _ROLES = {"system", "developer", "user", "assistant"}
@@ -162,6 +180,7 @@ FORMAT = Format(
     sniff=sniff,
     pieces=lambda source: source.records(),
     decode=decode,
+    decode_many=decode_many,
     fills="calls, outputs, prompt hash; tokens and expected calls where the line gives them",
     lacks="errors (the format has no signal), times",
     leaves_out=lambda: ["functions", "tools", *left_out(Record), *left_out(Call, "expected")],

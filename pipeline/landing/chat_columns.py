@@ -1,0 +1,189 @@
+"""Chats to columns of steps: what each message says and calls, one chat after the other.
+
+Most columns of a chat's steps hold few values or none. Rows are tuples of the few that all have;
+calls are kept apart, and what hardly any message says is kept by row.
+"""
+
+from __future__ import annotations
+
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import msgspec
+from msgspec import UNSET
+
+from pipeline.landing.columns import Columns, StepColumns, by_field
+from pipeline.landing.messages import Message, Raw, Usage, text_of
+from pipeline.landing.model import Step
+from pipeline.landing.unmapped import add
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from pipeline.landing.messages import Id, ToolCall
+
+M = TypeVar("M", bound=Message)
+
+_SAID = ("kind", "content", "actor", "turn_index", "response_index")
+_RESULTS = {"tool", "function"}
+_ACTORS = {"developer": "system"}
+_NO_USAGE = Usage()
+_CALLED = ("call_id", "tool_name", "tool_args", "output", "is_error")
+_ABSENT = {"tool_args": UNSET}
+
+
+class _Call(msgspec.Struct, eq=False, gc=False):
+    """A call, in its row; calls of one message share `batch`."""
+
+    row: int
+    batch: int
+    call_id: str | None
+    tool_name: str
+    tool_args: Raw
+    output: Any = None
+    is_error: bool | None = None
+
+
+class Chats(Generic[M]):
+    """The steps of chats, as columns."""
+
+    def __init__(self, failed: Callable[[M], bool | None]) -> None:
+        """`failed` tells from a result whether its call failed."""
+        self._failed = failed
+        self._said: list[tuple[str, Any, str, int, int | None]] = []
+        self._calls: list[_Call] = []
+        self._few: dict[str, dict[int, Any]] = {}
+        self._lengths: list[int] = []
+
+    def add(self, messages: Sequence[M]) -> Any:
+        """Add a chat; return what its `final` says, the last response without calls, or None."""
+        said = self._said
+        begin = len(said)
+        answer: int | None = None
+        opened: list[_Call] = []  # calls that no result has answered yet
+        responses = users = turn = 0
+        for message in messages:
+            role = message.role
+            if role in _RESULTS:
+                self._result(message, opened, turn)
+                continue
+            content = message.content
+            calls = message.tool_calls or message.function_call and message.calls()
+            if role == "assistant":
+                kind, actor, response = "llm_call", "agent", responses
+                responses += 1
+                if not calls:
+                    answer = len(said)
+            else:
+                kind, actor, response = "message", _ACTORS.get(role, role), None
+                # A user who only calls tools has said nothing yet: the turn opens with the words.
+                if role == "user" and (content is not None or not calls):
+                    turn, users = users, users + 1
+            row = len(said)
+            text = text_of(content) if content.__class__ is list else content
+            said.append((kind, text, actor, turn, response))
+            if not (
+                message.usage is message.cost is message.timestamp is message.refusal
+                is message.unmapped is None
+            ) or content.__class__ is list or message.says_more:
+                self._aside(row, message)
+            for call in calls or ():
+                opened.append(self._call(call, row, message))
+                said.append(("tool_call", None, actor, turn, response))
+        self._lengths.append(len(said) - begin)
+        if answer is None:
+            return None
+        said[answer] = ("final", *said[answer][1:])
+        return said[answer][1]
+
+    def _aside(self, row: int, message: M) -> None:
+        """Note what a message says beside its words."""
+        usage = message.usage or _NO_USAGE
+        self._note(row, "input_tokens", usage.prompt_tokens)
+        self._note(row, "output_tokens", usage.completion_tokens)
+        self._note(row, "cost_usd", message.cost)
+        self._note(row, "started_at", message.timestamp)
+        self._note(row, "labels", message.labels())
+        self._note(row, "unmapped", message.noted())
+
+    def _note(self, row: int, name: str, value: Any) -> None:
+        if value is not None:
+            self._few.setdefault(name, {})[row] = value
+
+    def _call(self, told: ToolCall, batch: int, message: M) -> _Call:
+        call = _Call(len(self._said), batch, _id(told.id), *told.target())
+        self._calls.append(call)
+        if message.timestamp is not None:
+            self._note(call.row, "started_at", message.timestamp)
+        if told.unmapped:
+            self._note(call.row, "unmapped", told.unmapped)
+        return call
+
+    def _result(self, message: M, opened: list[_Call], turn: int) -> None:
+        call_id = message.tool_call_id
+        if len(opened) == 1 and call_id and opened[0].call_id == call_id:
+            call = opened.pop()
+        else:
+            call_id = _id(call_id)
+            call = _take(opened, call_id, message.name)
+        if call is None:
+            row = len(self._said)
+            self._said.append(("message", text_of(message.content), "tool", turn, None))
+            self._aside(row, message)
+            self._note(row, "call_id", call_id)
+            self._note(row, "labels", {**(message.labels() or {}), "orphan_result": True})
+            return
+        content = message.content
+        call.output = text_of(content) if content.__class__ is list else content
+        call.is_error = self._failed(message)
+        if content.__class__ is list or message.unmapped:
+            unknown = message.noted()
+            add(self._few.setdefault("unmapped", {}).setdefault(call.row, {}), unknown, "result")
+
+    def columns(self) -> StepColumns:
+        """Return all steps; columns that hold no value are left out."""
+        size = len(self._said)
+        columns: Columns = dict(zip(_SAID, zip(*self._said, strict=True), strict=False))
+        calls = by_field(self._calls)
+        for name in _CALLED if calls else ():
+            columns[name] = [_ABSENT.get(name)] * size
+            _put(columns[name], zip(calls["row"], calls[name], strict=True))
+        for name, told in self._few.items():
+            columns.setdefault(name, [None] * size)
+            _put(columns[name], told.items())
+        return StepColumns(columns, self._lengths)
+
+    def steps(self) -> list[Step]:
+        """Return all steps as objects."""
+        if not self._said:
+            return []
+        told = self.columns().columns
+        fields = [told.get(name, repeat(_ABSENT.get(name))) for name in Step.__struct_fields__]
+        return list(map(Step, *fields))
+
+
+def _put(column: Any, values: Iterable[tuple[int, Any]]) -> None:
+    for row, value in values:
+        column[row] = value
+
+
+def _take(opened: list[_Call], call_id: str | None, name: str | None) -> _Call | None:
+    """Close the call a result answers: of the nearest message, the first that fits."""
+    if len(opened) == 1 and call_id and opened[0].call_id == call_id:
+        return opened.pop()
+    fits = [call for call in opened if call_id and call.call_id == call_id]
+    fits = fits or [call for call in opened if _by_order(call, call_id, name)]
+    if not fits:
+        return None
+    taken = next(call for call in fits if call.batch == fits[-1].batch)
+    opened.remove(taken)
+    return taken
+
+
+def _by_order(call: _Call, call_id: str | None, name: str | None) -> bool:
+    """Tell whether a result may be the call's, if only their order links them."""
+    return not (call_id and call.call_id) and name in {None, "", call.tool_name}
+
+
+def _id(value: Id) -> str | None:
+    return None if value in {None, ""} else str(value)
