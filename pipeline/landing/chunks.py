@@ -160,7 +160,7 @@ class _File:
         self._context = form.prepare(found.source) if form.prepare else None
         in_blocks = form.identified and found.source.head.framing == "lines"
         self._records: Iterator[Block | Piece] = (
-            found.source.blocks() if in_blocks else form.pieces(found.source)
+            found.source.blocks(glued=True) if in_blocks else form.pieces(found.source)
         )
         self._seen = None if form.identified else _Occurrences()
         self._first = True

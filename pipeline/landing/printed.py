@@ -34,6 +34,15 @@ class Piece(NamedTuple):
     """Where its parts stand, for its format's `reread`; empty where it is one run of bytes."""
 
 
+def pieces_of(block: Block) -> Iterator[Piece]:
+    """Yield the records of a block."""
+    base = block.offsets[0] if block.offsets else 0
+    places = zip(block.offsets, block.sizes, block.lines, strict=True)
+    for ordinal, (offset, size, line) in enumerate(places, block.ordinal):
+        begin = offset - base
+        yield Piece(bytes(block.data[begin : begin + size]), line, offset, ordinal)
+
+
 def printed(file: BinaryIO, line: int, begin: int, ordinal: int) -> Iterator[Piece]:
     """Yield the documents from `begin` on, whole, or the elements of those that are arrays."""
     size = file.seek(0, SEEK_END) - begin
