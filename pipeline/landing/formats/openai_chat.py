@@ -132,10 +132,11 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
 
 def decode_many(bodies: Sequence[bytes]) -> Many:
     """Decode lines that are as the format says, at once and without a `Run` for each."""
-    records = list(map(_decode_plain, bodies))
     chats = Chats(no_signal)
-    runs = [_told(record, chats.add(record.messages)) for record in records]
-    expected = [_expected(record.expected) for record in records]
+    runs, expected = [], []
+    for record in map(_decode_plain, bodies):  # one at a time: the next finds room in the cache
+        runs.append(_told(record, chats.add(record.messages)))
+        expected.append(_expected(record.expected))
     steps = chats.columns()
     calls = chain.from_iterable(chain.from_iterable(filter(None, expected)))
     if "unmapped" in steps.columns or any(call.unmapped for call in calls):
