@@ -62,6 +62,7 @@ class Chats(Generic[M]):
         answer: int | None = None
         opened: list[_Call] = []  # calls that no result has answered yet
         responses = users = turn = 0
+        says_more = bool(messages) and messages[0].says_more
         for message in messages:
             role = message.role
             if role in _RESULTS:
@@ -80,16 +81,19 @@ class Chats(Generic[M]):
                 if role == "user" and (content is not None or not calls):
                     turn, users = users, users + 1
             row = len(said)
-            text = text_of(content) if content.__class__ is list else content
-            said.append((kind, text, actor, turn, response))
-            if not (
+            if parts := content.__class__ is list:
+                content = text_of(content)
+            said.append((kind, content, actor, turn, response))
+            # Whatever they say, a chain of comparisons is quickest for so many that say nothing.
+            if says_more or not (
                 message.usage is message.cost is message.timestamp is message.refusal
                 is message.unmapped is None
-            ) or content.__class__ is list or message.says_more:
+            ) or parts:
                 self._aside(row, message)
-            for call in calls or ():
-                opened.append(self._call(call, row, message))
-                said.append(("tool_call", None, actor, turn, response))
+            if calls:
+                for call in calls:
+                    opened.append(self._call(call, row, message))
+                    said.append(("tool_call", None, actor, turn, response))
         self._lengths.append(len(said) - begin)
         if answer is None:
             return None
@@ -111,7 +115,14 @@ class Chats(Generic[M]):
             self._few.setdefault(name, {})[row] = value
 
     def _call(self, told: ToolCall, batch: int, message: M) -> _Call:
-        call = _Call(len(self._said), batch, _id(told.id), *told.target())
+        function, call_id = told.function, told.id
+        if function is None:
+            name, arguments = told.target()
+        else:
+            name, arguments = function.name, function.arguments
+        if call_id.__class__ is not str or not call_id:
+            call_id = _id(call_id)
+        call = _Call(len(self._said), batch, call_id, name, arguments)
         self._calls.append(call)
         if message.timestamp is not None:
             self._note(call.row, "started_at", message.timestamp)
@@ -121,24 +132,29 @@ class Chats(Generic[M]):
 
     def _result(self, message: M, opened: list[_Call], turn: int) -> None:
         call_id = message.tool_call_id
+        # Nearly always there is one call to answer, and the result names it.
         if len(opened) == 1 and call_id and opened[0].call_id == call_id:
             call = opened.pop()
         else:
-            call_id = _id(call_id)
-            call = _take(opened, call_id, message.name)
-        if call is None:
-            row = len(self._said)
-            self._said.append(("message", text_of(message.content), "tool", turn, None))
-            self._aside(row, message)
-            self._note(row, "call_id", call_id)
-            self._note(row, "labels", {**(message.labels() or {}), "orphan_result": True})
-            return
-        content = message.content
-        call.output = text_of(content) if content.__class__ is list else content
+            found = _take(opened, _id(call_id), message.name)
+            if found is None:
+                self._orphan(message, turn)
+                return
+            call = found
+        call.output = content = message.content
         call.is_error = self._failed(message)
         if content.__class__ is list or message.unmapped:
-            unknown = message.noted()
-            add(self._few.setdefault("unmapped", {}).setdefault(call.row, {}), unknown, "result")
+            call.output = text_of(content)
+            if unknown := message.noted():
+                add(self._few.setdefault("unmapped", {}).setdefault(call.row, {}), unknown, "result")
+
+    def _orphan(self, message: M, turn: int) -> None:
+        """Enter a result that answers no call."""
+        row = len(self._said)
+        self._said.append(("message", text_of(message.content), "tool", turn, None))
+        self._aside(row, message)
+        self._note(row, "call_id", _id(message.tool_call_id))
+        self._note(row, "labels", {**(message.labels() or {}), "orphan_result": True})
 
     def columns(self) -> StepColumns:
         """Return all steps; columns that hold no value are left out."""
@@ -169,8 +185,6 @@ def _put(column: Any, values: Iterable[tuple[int, Any]]) -> None:
 
 def _take(opened: list[_Call], call_id: str | None, name: str | None) -> _Call | None:
     """Close the call a result answers: of the nearest message, the first that fits."""
-    if len(opened) == 1 and call_id and opened[0].call_id == call_id:
-        return opened.pop()
     fits = [call for call in opened if call_id and call.call_id == call_id]
     fits = fits or [call for call in opened if _by_order(call, call_id, name)]
     if not fits:

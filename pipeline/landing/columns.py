@@ -119,6 +119,10 @@ class StepColumns(NamedTuple):
     lengths: list[int]
     """How many steps each run has."""
 
+    def tells(self, name: str) -> bool:
+        """Tell whether any step has a value of this field."""
+        return not _no_value(self.columns.get(name, ()))
+
 
 def listed(steps: Sequence[list[Step]]) -> StepColumns:
     """Return steps that are listed run by run."""

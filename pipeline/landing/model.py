@@ -96,15 +96,20 @@ class Told(msgspec.Struct, kw_only=True):
     unmapped: Unmapped | None = msgspec.field(name=MARK, default=None)
 
 
-class Run(Told, kw_only=True):
+class Outline(Told, kw_only=True):
+    """One run, its steps and what it should have called kept elsewhere."""
+
+    labels: dict[str, Any] = {}
+    source_id: str | None = None
+    trace: bool = False
+    """Is the id a trace's? Its parts may land apart, and are one run."""
+
+
+class Run(Outline, kw_only=True):
     """One run."""
 
     steps: list[Step]
-    labels: dict[str, Any] = {}
-    source_id: str | None = None
     references: References | None = None
-    trace: bool = False
-    """Is the id a trace's? Its parts may land apart, and are one run."""
 
 
 @leaves_out("description")

@@ -112,12 +112,17 @@ class Rows:
         self.flush()
         try:
             many = form.decode_many(group.bodies)
-            told = zip(many.runs, group.bodies, group.occurrences, strict=True)
-            ids = [run.run_id or self._derived(data, run, 0, nth) for run, data, nth in told]
+            if many.steps.tells("unmapped") or any(run.unmapped for run in many.runs):
+                return False  # it is counted record by record
+            tasks = [(self._told(task), task) for task in many.tasks]
+            records = zip(many.runs, group.bodies, group.occurrences, strict=True)
+            ids = [run.run_id or self._derived(data, run, 0, nth) for run, data, nth in records]
             keys = identities(ids, many.runs, self._labels)
             size = len(ids)
             silences = [form.silence_is_success] * size
             self._enter(many, Origin(ids, keys, group.lines, [shown] * size, silences))
+            for told, task in tasks:
+                _take(self._tasks, told, task)
         except MemoryError:
             raise
         except Exception:  # noqa: BLE001 - whatever it is, one by one the records will tell

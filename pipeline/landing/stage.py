@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from pipeline.landing.places import Group, Slice
 
 FEW = 32
-"""So few records are decoded one by one: small files wait for each other to become columns."""
+LITTLE = 1 << 18
+"""So few records of so few bytes are decoded one by one: small files wait for each other to become
+columns."""
 
 
 @dataclass
@@ -106,7 +108,8 @@ def _decode(part: Slice, rows: Rows, *, strict: bool) -> None:
     form = formats.get(part.format)
     shown = part.source.shown
     for group in part.groups():
-        if len(group.bodies) < FEW or not rows.add_many(shown, group, form):
+        little = len(group.bodies) < FEW and sum(map(len, group.bodies)) < LITTLE
+        if little or not rows.add_many(shown, group, form):
             _one_by_one(group, part, rows, strict=strict)
     if part.first and part.source.damage:
         _tell_damage(part, part.source.damage, rows, strict=strict)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pipeline.landing.columns import StepColumns
-    from pipeline.landing.model import References, Told
+    from pipeline.landing.model import References, Task, Told
     from pipeline.landing.places import Place
     from pipeline.landing.reader import Head, Piece, Source
 
@@ -22,6 +22,7 @@ class Many(NamedTuple):
     runs: Sequence[Told]
     references: Sequence[References | None]
     steps: StepColumns
+    tasks: Sequence[Task] = ()
 
 
 class Format(NamedTuple):

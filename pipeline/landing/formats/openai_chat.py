@@ -18,7 +18,7 @@ from pipeline.landing.chat_columns import Chats
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format, Many
 from pipeline.landing.messages import Id, Message, Raw  # noqa: TC001 - msgspec reads types at run time
-from pipeline.landing.model import Expected, References, RejectError, Run, Told
+from pipeline.landing.model import Expected, Outline, References, RejectError, Run
 from pipeline.landing.unmapped import (
     Noting,
     add,
@@ -79,7 +79,7 @@ class Call(Noting):
 
 
 _decode = decoder(Record)
-_decode_plain = msgspec.json.Decoder(Record).decode
+_decode_known = msgspec.json.Decoder(Record).decode
 _decode_calls = decoder(list[Call] | None)
 _decode_lists = decoder(list[list[Call]])
 
@@ -101,8 +101,11 @@ def _references(lists: list[list[Call]] | None) -> References | None:
     return References([[call.expected() for call in calls] for calls in lists])
 
 
-def _told(record: Record, final: Any) -> Told:
-    return Told(
+def _outline(record: Record, expected: list[list[Call]] | None, final: Any) -> Outline:
+    unmapped = dict(record.unmapped or {})
+    for call in chain.from_iterable(expected or ()):
+        add(unmapped, call.unmapped, "expected")
+    return Outline(
         run_id=None if record.id in {None, ""} else str(record.id),
         task_id=None if record.task_id is None else str(record.task_id),
         trial=trial_number(record.trial),
@@ -112,6 +115,7 @@ def _told(record: Record, final: Any) -> Told:
         model=record.model,
         prompt_hash=prompt_hash_of(record.messages),
         labels={**(record.metadata or {}), **(record.labels or {})},
+        unmapped=unmapped,
         success=record.success,
         reward=record.reward,
         final_output=final,
@@ -122,26 +126,20 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     """Decode one line into its run."""
     record = decoding(_decode, piece.data)
     chats = Chats(no_signal)
-    told = _told(record, chats.add(record.messages))
     expected = _expected(record.expected)
-    told.unmapped = dict(record.unmapped or {})
-    for call in chain.from_iterable(expected or ()):
-        add(told.unmapped, call.unmapped, "expected")
+    told = _outline(record, expected, chats.add(record.messages))
     yield Run(**asdict(told), steps=chats.steps(), references=_references(expected))
 
 
 def decode_many(bodies: Sequence[bytes]) -> Many:
-    """Decode lines that are as the format says, at once and without a `Run` for each."""
+    """Decode lines that hold nothing unknown, one after the other, into columns."""
     chats = Chats(no_signal)
-    runs, expected = [], []
-    for record in map(_decode_plain, bodies):  # one at a time: the next finds room in the cache
-        runs.append(_told(record, chats.add(record.messages)))
-        expected.append(_expected(record.expected))
-    steps = chats.columns()
-    calls = chain.from_iterable(chain.from_iterable(filter(None, expected)))
-    if "unmapped" in steps.columns or any(call.unmapped for call in calls):
-        raise RejectError("bad_value", "what nobody knows is counted record by record")
-    return Many(runs, list(map(_references, expected)), steps)
+    runs, references = [], []
+    for record in map(_decode_known, bodies):
+        expected = _expected(record.expected)
+        runs.append(_outline(record, expected, chats.add(record.messages)))
+        references.append(_references(expected))
+    return Many(runs, references, chats.columns())
 
 
 _ROLES = {"system", "developer", "user", "assistant"}
