@@ -65,21 +65,22 @@ class Chats(Generic[M]):
         says_more = bool(messages) and messages[0].says_more
         for message in messages:
             role = message.role
-            if role in _RESULTS:
-                self._result(message, opened, turn)
-                continue
-            content = message.content
-            calls = message.tool_calls or message.function_call and message.calls()
             if role == "assistant":
+                calls = message.tool_calls or message.function_call and message.calls()
                 kind, actor, response = "llm_call", "agent", responses
                 responses += 1
                 if not calls:
                     answer = len(said)
+            elif role in _RESULTS:
+                self._result(message, opened, turn)
+                continue
             else:
+                calls = message.tool_calls or message.function_call and message.calls()
                 kind, actor, response = "message", _ACTORS.get(role, role), None
                 # A user who only calls tools has said nothing yet: the turn opens with the words.
-                if role == "user" and (content is not None or not calls):
+                if role == "user" and (message.content is not None or not calls):
                     turn, users = users, users + 1
+            content = message.content
             row = len(said)
             if parts := content.__class__ is list:
                 content = text_of(content)

@@ -28,7 +28,7 @@ class Usage(Known):
     completion_tokens: int | None = None
 
 
-class Function(Known):
+class Function(Known, gc=False):
     """A function called, with its arguments (mostly JSON text)."""
 
     name: str = ""
@@ -43,7 +43,7 @@ class Custom(Known):
 
 
 @leaves_out("type", "index", "requestor")
-class ToolCall(Noting):
+class ToolCall(Noting, gc=False):
     """One entry of `tool_calls`: nested under `function` or `custom`, or flat."""
 
     id: Id = None
@@ -66,7 +66,7 @@ class ToolCall(Noting):
     "reasoning", "reasoning_content", "reasoning_details", "thinking_blocks", "annotations",
     "audio", "provider_specific_fields",
 )  # fmt: skip
-class Message(Noting):
+class Message(Noting, gc=False):
     """One message of a chat."""
 
     says_more: ClassVar[bool] = False
