@@ -66,7 +66,7 @@ class Chats(Generic[M]):
         for message in messages:
             role = message.role
             if role == "assistant":
-                calls = message.tool_calls or message.function_call and message.calls()
+                calls = message.tool_calls or (message.function_call and message.calls()) or ()
                 kind, actor, response = "llm_call", "agent", responses
                 responses += 1
                 if not calls:
@@ -75,7 +75,7 @@ class Chats(Generic[M]):
                 self._result(message, opened, turn)
                 continue
             else:
-                calls = message.tool_calls or message.function_call and message.calls()
+                calls = message.tool_calls or (message.function_call and message.calls()) or ()
                 kind, actor, response = "message", _ACTORS.get(role, role), None
                 # A user who only calls tools has said nothing yet: the turn opens with the words.
                 if role == "user" and (message.content is not None or not calls):
@@ -85,16 +85,12 @@ class Chats(Generic[M]):
             if parts := content.__class__ is list:
                 content = text_of(content)
             said.append((kind, content, actor, turn, response))
-            # Whatever they say, a chain of comparisons is quickest for so many that say nothing.
-            if says_more or not (
-                message.usage is message.cost is message.timestamp is message.refusal
-                is message.unmapped is None
-            ) or parts:
+            beside = message.usage or message.refusal or message.unmapped or says_more or parts
+            if beside or message.cost is not None or message.timestamp is not None:
                 self._aside(row, message)
-            if calls:
-                for call in calls:
-                    opened.append(self._call(call, row, message))
-                    said.append(("tool_call", None, actor, turn, response))
+            for call in calls:
+                opened.append(self._call(call, row, message))
+                said.append(("tool_call", None, actor, turn, response))
         self._lengths.append(len(said) - begin)
         if answer is None:
             return None
@@ -147,7 +143,8 @@ class Chats(Generic[M]):
         if content.__class__ is list or message.unmapped:
             call.output = text_of(content)
             if unknown := message.noted():
-                add(self._few.setdefault("unmapped", {}).setdefault(call.row, {}), unknown, "result")
+                noted = self._few.setdefault("unmapped", {}).setdefault(call.row, {})
+                add(noted, unknown, "result")
 
     def _orphan(self, message: M, turn: int) -> None:
         """Enter a result that answers no call."""

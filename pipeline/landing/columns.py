@@ -138,9 +138,7 @@ def steps_columns(steps: StepColumns, calls: Calls) -> list[pl.Series]:
     if not told:
         return []
     none = (None,) * sum(steps.lengths)
-    numbers = calls.numbers(
-        told["kind"], told.get("tool_name", none), told.get("tool_args", none)
-    )
+    numbers = calls.numbers(told["kind"], told.get("tool_name", none), told.get("tool_args", none))
     return _kept(
         *(_plain(name, told.get(name, ()), dtype) for name, dtype in _STEP.items()),
         *(_texts(name, told.get(name, ())) for name in _TEXT_STEP),

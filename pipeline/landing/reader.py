@@ -18,7 +18,7 @@ import polars as pl
 from pipeline.landing.documents import Extent, extents_of, section, several
 from pipeline.landing.framing import elements_of, member_of, members_but
 from pipeline.landing.glue import unglued
-from pipeline.landing.head import BOM, START, Head, look, of_several
+from pipeline.landing.head import BOM, Head, look, of_several
 from pipeline.landing.lines import Block, blocks
 from pipeline.landing.printed import MOST_TRIES, Piece, begun, pieces_of, printed
 from pipeline.landing.whole import is_one_value, whole

@@ -197,9 +197,7 @@ class Rows:
         """Add runs as columns: all of them or, where something cannot be one, none."""
         options = self._options
         steps = steps_columns(many.steps, self._calls)
-        columns = runs_columns(
-            many.runs, many.steps.lengths, origin, options.labels, options.suite
-        )
+        columns = runs_columns(many.runs, many.steps.lengths, origin, options.labels, options.suite)
         sets = pl.Series("reference_set", self.book.add_all(many.references), dtype=pl.String)
         self._runs.add([*columns, sets])
         self._steps.add(steps)
