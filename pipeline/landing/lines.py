@@ -33,6 +33,12 @@ class Block(NamedTuple):
             return self.data[:0]
         return self.data[: self.offsets[-1] + self.sizes[-1] - self.offsets[0]]
 
+    def records(self) -> list[memoryview]:
+        """Return the records' bytes."""
+        base = self.offsets[0] if self.offsets else 0
+        places = zip(self.offsets, self.sizes, strict=True)
+        return [self.data[at - base : at - base + size] for at, size in places]
+
     def split(self, at: int) -> tuple[Block, Block]:
         """Return the records before a number, and the others."""
         offsets, sizes, lines = self.offsets, self.sizes, self.lines
@@ -90,10 +96,12 @@ def _stripped(
 ) -> tuple[list[int], list[int], list[int]]:
     """Return begin, end and number of the lines that hold more than blanks, without these."""
     found = [
-        (start, start + len(body), number)
+        (start + at, start + at + len(value), number)
         for begin, end, number in zip(begins, ends, numbers, strict=True)
         for body, start in [late(data[begin:end], begin, first=number == 1)]
-        if body
+        # A line that ends with a bracket open may begin a document printed over many.
+        for at, value in (unglued(body) if body[-1:] in START else [(0, body)])
+        if value
     ]
     starts, stops, kept = map(list, zip(*found, strict=True)) if found else ([], [], [])
     return starts, stops, kept

@@ -9,16 +9,18 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import polars as pl
 
 from pipeline.landing import formats
+from pipeline.landing.glue import shared_lines
 from pipeline.landing.reader import Piece, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from pipeline.landing.lines import Block
 
@@ -59,8 +61,11 @@ class Places(Sequence[Place]):
         self._line.append(line)
         self._ordinal.append(ordinal)
 
-    def add_all(self, block: Block) -> None:
-        """Enter the next records, none of which is a repetition or in parts."""
+    def add_all(self, block: Block, occurrences: Iterable[int] = ()) -> None:
+        """Enter the next records, none of which is in parts."""
+        for at, occurrence in enumerate(occurrences, len(self)):
+            if occurrence:
+                self._occurrence[at] = occurrence
         self._offset.extend(block.offsets)
         self._size.extend(block.sizes)
         self._line.extend(block.lines)
@@ -161,6 +166,11 @@ class Slice:
     places: Places = field(default_factory=Places)
     first: bool = False
     """Does the file begin here? Its damage, if any, is told once."""
+
+    @cached_property
+    def shared(self) -> dict[int, int]:
+        """Which repetition of the same bytes each value is that shares its line, by its offset."""
+        return shared_lines(self.source)
 
     def cut_off(self, reason: str, offset: int, data: bytes) -> bool:
         """Tell whether a record is broken because the file's damage begins in it."""

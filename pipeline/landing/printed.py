@@ -36,11 +36,9 @@ class Piece(NamedTuple):
 
 def pieces_of(block: Block) -> Iterator[Piece]:
     """Yield the records of a block."""
-    base = block.offsets[0] if block.offsets else 0
-    places = zip(block.offsets, block.sizes, block.lines, strict=True)
-    for ordinal, (offset, size, line) in enumerate(places, block.ordinal):
-        begin = offset - base
-        yield Piece(bytes(block.data[begin : begin + size]), line, offset, ordinal)
+    told = zip(block.records(), block.lines, block.offsets, strict=True)
+    for ordinal, (data, line, offset) in enumerate(told, block.ordinal):
+        yield Piece(bytes(data), line, offset, ordinal)
 
 
 def printed(file: BinaryIO, line: int, begin: int, ordinal: int) -> Iterator[Piece]:

@@ -118,7 +118,7 @@ def _decode(part: Slice, rows: Rows, *, strict: bool) -> None:
 def _one_by_one(group: Group, part: Slice, rows: Rows, *, strict: bool) -> None:
     form = formats.get(part.format)
     shown = part.source.shown
-    pieces = _unglued(group, part) if form.identified else group.pieces()
+    pieces = _unglued(group, part) if form.decode_many else group.pieces()
     for piece, occurrence in pieces:
         try:
             found = _items(form, piece, part, utf8=group.utf8)
@@ -140,8 +140,14 @@ def _unglued(group: Group, part: Slice) -> Iterator[tuple[Piece, int]]:
     """Split lines that hold several values: no more than a look where that was not done before."""
     in_lines = part.source.head.framing not in {"array", "object"}
     for piece, occurrence in group.pieces():
-        for at, value in unglued(piece.data) if in_lines else [(0, piece.data)]:
-            yield piece._replace(data=value, offset=piece.offset + at), occurrence
+        values = list(unglued(piece.data)) if in_lines else []
+        if len(values) <= 1:
+            yield piece, occurrence
+            continue
+        for at, value in values:
+            offset = piece.offset + at
+            nth = part.shared.get(offset - group.lead[1], 0)
+            yield piece._replace(data=value, offset=offset), nth
 
 
 def _tell_damage(part: Slice, damage: Damage, rows: Rows, *, strict: bool) -> None:

@@ -63,11 +63,11 @@ class Format(NamedTuple):
     decode_many: Callable[[Sequence[bytes]], Many] | None = None
     """A short way for records without any flaw: the same as `decode` one by one, or any error.
 
-    A record with a field that the format does not know has a flaw.
+    A record with a field that the format does not know has a flaw, and so has a line that holds
+    several values: such lines are left whole until then.
     """
     identified: bool = False
-    """Does every record give its run an id? Equal ones then need no telling apart, and lines that
-    hold several values may stay whole: they turn up as a flaw in the short way, which it has."""
+    """Does every record give its run an id? Equal ones then need no telling apart."""
 
 
 _NAMES = (
