@@ -6,7 +6,6 @@ calls are kept apart, and what hardly any message says is kept by row.
 
 from __future__ import annotations
 
-from itertools import repeat
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from pipeline.landing.messages import Id, ToolCall
+    from pipeline.landing.model import Kind
 
 M = TypeVar("M", bound=Message)
 
@@ -50,7 +50,7 @@ class Chats(Generic[M]):
     def __init__(self, failed: Callable[[M], bool | None]) -> None:
         """`failed` tells from a result whether its call failed."""
         self._failed = failed
-        self._said: list[tuple[str, Any, str, int, int | None]] = []
+        self._said: list[tuple[Kind, Any, str, int, int | None]] = []
         self._calls: list[_Call] = []
         self._few: dict[str, dict[int, Any]] = {}
         self._lengths: list[int] = []
@@ -59,6 +59,7 @@ class Chats(Generic[M]):
         """Add a chat; return what its `final` says, the last response without calls, or None."""
         said = self._said
         begin = len(said)
+        kind: Kind
         answer: int | None = None
         opened: list[_Call] = []  # calls that no result has answered yet
         responses = users = turn = 0
@@ -169,11 +170,18 @@ class Chats(Generic[M]):
 
     def steps(self) -> list[Step]:
         """Return all steps as objects."""
-        if not self._said:
-            return []
-        told = self.columns().columns
-        fields = [told.get(name, repeat(_ABSENT.get(name))) for name in Step.__struct_fields__]
-        return list(map(Step, *fields))
+        steps = [
+            Step(kind=kind, content=content, actor=actor, turn_index=turn, response_index=response)
+            for kind, content, actor, turn, response in self._said
+        ]
+        for call in self._calls:
+            step = steps[call.row]
+            step.tool_name, step.tool_args = call.tool_name, call.tool_args
+            step.call_id, step.output, step.is_error = call.call_id, call.output, call.is_error
+        for name, told in self._few.items():
+            for row, value in told.items():
+                setattr(steps[row], name, value)
+        return steps
 
 
 def _put(column: Any, values: Iterable[tuple[int, Any]]) -> None:
