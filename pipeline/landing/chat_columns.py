@@ -66,17 +66,16 @@ class Chats(Generic[M]):
         says_more = bool(messages) and messages[0].says_more
         for message in messages:
             role = message.role
+            if role != "assistant" and role in _RESULTS:
+                self._result(message, opened, turn)
+                continue
+            calls = message.tool_calls or (message.function_call and message.calls()) or ()
             if role == "assistant":
-                calls = message.tool_calls or (message.function_call and message.calls()) or ()
                 kind, actor, response = "llm_call", "agent", responses
                 responses += 1
                 if not calls:
                     answer = len(said)
-            elif role in _RESULTS:
-                self._result(message, opened, turn)
-                continue
             else:
-                calls = message.tool_calls or (message.function_call and message.calls()) or ()
                 kind, actor, response = "message", _ACTORS.get(role, role), None
                 # A user who only calls tools has said nothing yet: the turn opens with the words.
                 if role == "user" and (message.content is not None or not calls):
