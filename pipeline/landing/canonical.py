@@ -66,6 +66,7 @@ def _finite(literal: str) -> float:
     return value
 
 
+_encode = msgspec.json.Encoder(order="sorted").encode
 _without_integral = msgspec.json.Decoder(float_hook=_fraction).decode
 _as_logged = msgspec.json.Decoder(float_hook=_finite).decode
 by_value = msgspec.json.Decoder(float_hook=_exact).decode
@@ -78,7 +79,7 @@ def canonical_json(value: Any) -> str:
     >>> canonical_json({"b": 1.0, "a": [2, "é"]})
     '{"a":[2,"é"],"b":1.0}'
     """
-    return msgspec.json.encode(value, order="sorted").decode()
+    return _encode(value).decode()
 
 
 def _object(data: bytes, layers: int) -> Arguments | None:

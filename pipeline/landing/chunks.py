@@ -70,7 +70,7 @@ class _Open:
         if part.first and part.source.damage:
             self._hash.update(b"\0damage\0%b" % msgspec.json.encode(part.source.damage))
 
-    def add(self, data: bytes) -> None:
+    def add(self, data: bytes | memoryview) -> None:
         size = len(data)
         self._hash.update(b"%d:" % size)
         self._hash.update(data)
@@ -111,7 +111,7 @@ class _Occurrences:
         self._once: set[int] = set()
         self._more: dict[int, int] = {}
 
-    def next(self, data: bytes) -> int:
+    def next(self, data: bytes | memoryview) -> int:
         digest = xxh3_64_intdigest(data)
         if digest not in self._once:
             self._once.add(digest)
@@ -160,9 +160,9 @@ class _File:
         self._context = form.prepare(found.source) if form.prepare else None
         in_blocks = form.decode_many is not None and found.source.head.framing == "lines"
         self._records: Iterator[Block | Piece] = (
-            found.source.blocks() if in_blocks else form.pieces(found.source)
+            found.source.blocks(glued=True) if in_blocks else form.pieces(found.source)
         )
-        self._seen = None if form.decode_many else _Occurrences()
+        self._seen = None if form.identified else _Occurrences()
         self._first = True
         self.ended = False
 
@@ -191,8 +191,15 @@ class _File:
     def _enter_block(self, block: Block, part: Slice, both: Sequence[_Open]) -> None:
         """Enter as many lines as there is room for; the others wait."""
         taken, rest = block.split(both[0].room(block.sizes))
-        for each in both:
-            each.add_all(taken)
-        part.places.add_all(taken)
+        if self._seen is None:
+            for each in both:
+                each.add_all(taken)
+            part.places.add_all(taken)
+        else:
+            records = taken.records()
+            for data in records:
+                for each in both:
+                    each.add(data)
+            part.places.add_all(taken, map(self._seen.next, records))
         if rest.sizes:
             self._records = chain([rest], self._records)

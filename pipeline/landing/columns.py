@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     import msgspec
 
     from pipeline.landing.calls import Calls
-    from pipeline.landing.model import Told
+    from pipeline.landing.model import Step, Told
+    from pipeline.landing.unmapped import Unmapped
 
-Columns = dict[str, "list[Any]"]
+Columns = dict[str, "Sequence[Any]"]
 TURNED = 512
 
 
@@ -97,31 +98,52 @@ def _labels(values: Sequence[dict[str, Any] | None]) -> pl.Series | None:
     return pl.Series("labels", told, dtype=pl.String)
 
 
-def _all_labels(told: Columns) -> Sequence[dict[str, Any] | None]:
+def _all_labels(
+    labels: Sequence[dict[str, Any] | None], unmapped: Sequence[Unmapped | None]
+) -> Sequence[dict[str, Any] | None]:
     """Return the labels of steps or runs, with the fields their format does not know."""
-    if _no_value(told["unmapped"]):
-        return told["labels"]
-    return list(map(with_unmapped, told["labels"], told["unmapped"]))
+    if _no_value(unmapped):
+        return labels
+    return list(map(with_unmapped, labels, unmapped))
 
 
 def _kept(*columns: pl.Series | None) -> list[pl.Series]:
     return [column for column in columns if column is not None]
 
 
-def steps_columns(runs: Sequence[Told], calls: Calls) -> list[pl.Series]:
-    """Return the steps of `runs`, one run after the other, as far as they tell by themselves.
+class StepColumns(NamedTuple):
+    """The steps of runs, one run after the other: columns by the names of a step's fields."""
+
+    columns: Columns
+    """Those that may hold a value."""
+    lengths: list[int]
+    """How many steps each run has."""
+
+    def tells(self, name: str) -> bool:
+        """Tell whether any step has a value of this field."""
+        return not _no_value(self.columns.get(name, ()))
+
+
+def listed(steps: Sequence[list[Step]]) -> StepColumns:
+    """Return steps that are listed run by run."""
+    return StepColumns(by_field(list(chain.from_iterable(steps))), list(map(len, steps)))
+
+
+def steps_columns(steps: StepColumns, calls: Calls) -> list[pl.Series]:
+    """Return the steps of runs as far as they tell by themselves.
 
     `call` is a tool call's number in `calls`. Columns without any value are left out.
     """
-    told = by_field(list(chain.from_iterable([run.steps for run in runs])))
+    told = steps.columns
     if not told:
         return []
-    numbers = calls.numbers(told["kind"], told["tool_name"], told["tool_args"])
+    none = (None,) * sum(steps.lengths)
+    numbers = calls.numbers(told["kind"], told.get("tool_name", none), told.get("tool_args", none))
     return _kept(
-        *(_plain(name, told[name], dtype) for name, dtype in _STEP.items()),
-        *(_texts(name, told[name]) for name in _TEXT_STEP),
-        _moments("started_at", told["started_at"]),
-        _labels(_all_labels(told)),
+        *(_plain(name, told.get(name, ()), dtype) for name, dtype in _STEP.items()),
+        *(_texts(name, told.get(name, ())) for name in _TEXT_STEP),
+        _moments("started_at", told.get("started_at", ())),
+        _labels(_all_labels(told.get("labels", none), told.get("unmapped", none))),
         _plain("call", numbers, pl.UInt32()),
     )
 
@@ -138,8 +160,9 @@ class Origin(NamedTuple):
 
 
 def runs_columns(
-    runs: Sequence[Told], origin: Origin, labels: dict[str, str], suite: str | None
-) -> list[pl.Series]:
+    runs: Sequence[Told], lengths: Sequence[int], origin: Origin,
+    labels: dict[str, str], suite: str | None,
+) -> list[pl.Series]:  # fmt: skip
     """Return the run columns that hold any value; `labels` and `suite` are the landing's own."""
     told = by_field(runs)
     none = [None] * len(runs)
@@ -155,7 +178,7 @@ def runs_columns(
         _labels(_run_labels(told, _kept(started, ended), labels)),
         started,
         ended,
-        pl.Series("n_rows", list(map(len, told["steps"])), dtype=pl.UInt32),
+        pl.Series("n_rows", lengths, dtype=pl.UInt32),
         pl.Series("source_path", origin.paths, dtype=pl.String),
         pl.Series("source_line", origin.lines, dtype=pl.UInt32),
         pl.Series("identity", origin.identities, dtype=pl.UInt64),
@@ -167,7 +190,7 @@ def _run_labels(
     told: Columns, times: Sequence[pl.Series], labels: dict[str, str]
 ) -> Sequence[dict[str, Any] | None]:
     """Return the labels of runs: their own, times that could not be read, and the landing's."""
-    found = _all_labels(told)
+    found = _all_labels(told["labels"], told["unmapped"])
     for moment in times:
         given = told[moment.name]
         if moment.null_count() > given.count(None):

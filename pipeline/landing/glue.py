@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING
+
+from xxhash import xxh3_64_intdigest
 
 from pipeline.landing.decode import values_of
 from pipeline.landing.whole import is_one_value
@@ -10,12 +16,34 @@ from pipeline.landing.whole import is_one_value
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-GLUE = (b"}{", b"} {", b"}\r{")
+    from pipeline.landing.reader import Source
+
+GLUE = re.compile(rb"\}[ \r]?\{")
 """What stands between two objects on one line."""
 
 
 def unglued(line: bytes) -> Iterable[tuple[int, bytes]]:
     """Split a line where two writers left out the line's end; most lines need no second look."""
-    if any(mark in line for mark in GLUE) and not is_one_value(line):
+    if GLUE.search(line) and not is_one_value(line):
         return values_of(line)
     return [(0, line)] if line else []
+
+
+def shared_lines(source: Source) -> dict[int, int]:
+    """Return, by offset, which repetition of the same bytes each value is that shares its line.
+
+    Lines of one value each were counted without a look at these; these count on from there. It
+    takes two more readings of a file that hardly ever is needed.
+    """
+    shared: dict[int, list[int]] = {}
+    for _, values in groupby(source.lines(), attrgetter("line")):
+        found = list(values)
+        for piece in found if len(found) > 1 else ():
+            shared.setdefault(xxh3_64_intdigest(piece.data), []).append(piece.offset)
+    digests = (xxh3_64_intdigest(piece.data) for piece in source.lines(glued=True))
+    alone = Counter(digest for digest in digests if digest in shared)
+    return {
+        offset: occurrence
+        for digest, offsets in shared.items()
+        for occurrence, offset in enumerate(offsets, alone[digest])
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
+from pipeline.landing.glue import GLUE, unglued
 from pipeline.landing.head import BOM, START
 
 if TYPE_CHECKING:
@@ -32,6 +33,12 @@ class Block(NamedTuple):
             return self.data[:0]
         return self.data[: self.offsets[-1] + self.sizes[-1] - self.offsets[0]]
 
+    def records(self) -> list[memoryview]:
+        """Return the records' bytes."""
+        base = self.offsets[0] if self.offsets else 0
+        places = zip(self.offsets, self.sizes, strict=True)
+        return [self.data[at - base : at - base + size] for at, size in places]
+
     def split(self, at: int) -> tuple[Block, Block]:
         """Return the records before a number, and the others."""
         offsets, sizes, lines = self.offsets, self.sizes, self.lines
@@ -42,8 +49,8 @@ class Block(NamedTuple):
         )
 
 
-def blocks(file: BinaryIO) -> Iterator[Block]:
-    r"""Yield where the lines are that are not blank, several values on one line as they are.
+def blocks(file: BinaryIO, *, glued: bool = False) -> Iterator[Block]:
+    r"""Yield where the lines are that are not blank, or the values `glued` on one.
 
     >>> from io import BytesIO
     >>> block = next(blocks(BytesIO(b'{"a":1}\n\n {"b":22}\n')))
@@ -60,6 +67,8 @@ def blocks(file: BinaryIO) -> Iterator[Block]:
         at = data.__getitem__
         if not (_BEGINS.issuperset(map(at, begins)) and _ENDS.issuperset(map(at, _before(ends)))):
             begins, ends, lines = _stripped(data, begins, ends, lines)
+        if not glued and GLUE.search(data):
+            begins, ends, lines = _parted(data, begins, ends, lines)
         if begins:
             sizes = [end - begin for begin, end in zip(begins, ends, strict=True)]
             offsets = [offset + begin for begin in begins]
@@ -87,10 +96,25 @@ def _stripped(
 ) -> tuple[list[int], list[int], list[int]]:
     """Return begin, end and number of the lines that hold more than blanks, without these."""
     found = [
-        (start, start + len(body), number)
+        (start + at, start + at + len(value), number)
         for begin, end, number in zip(begins, ends, numbers, strict=True)
         for body, start in [late(data[begin:end], begin, first=number == 1)]
-        if body
+        # A line that ends with a bracket open may begin a document printed over many.
+        for at, value in (unglued(body) if body[-1:] in START else [(0, body)])
+        if value
+    ]
+    starts, stops, kept = map(list, zip(*found, strict=True)) if found else ([], [], [])
+    return starts, stops, kept
+
+
+def _parted(
+    data: bytes, begins: Sequence[int], ends: Sequence[int], numbers: Sequence[int]
+) -> tuple[list[int], list[int], list[int]]:
+    """Return begin, end and number of the values that lines hold, several on some."""
+    found = [
+        (begin + at, begin + at + len(value), number)
+        for begin, end, number in zip(begins, ends, numbers, strict=True)
+        for at, value in unglued(data[begin:end])
     ]
     starts, stops, kept = map(list, zip(*found, strict=True)) if found else ([], [], [])
     return starts, stops, kept

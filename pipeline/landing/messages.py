@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.unmapped import Known, Noting, Unmapped, add, leaves_out, rest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Id = str | int | None
 Raw = msgspec.Raw | UnsetType
@@ -25,7 +28,7 @@ class Usage(Known):
     completion_tokens: int | None = None
 
 
-class Function(Known):
+class Function(Known, gc=False):
     """A function called, with its arguments (mostly JSON text)."""
 
     name: str = ""
@@ -40,7 +43,7 @@ class Custom(Known):
 
 
 @leaves_out("type", "index", "requestor")
-class ToolCall(Noting):
+class ToolCall(Noting, gc=False):
     """One entry of `tool_calls`: nested under `function` or `custom`, or flat."""
 
     id: Id = None
@@ -63,8 +66,11 @@ class ToolCall(Noting):
     "reasoning", "reasoning_content", "reasoning_details", "thinking_blocks", "annotations",
     "audio", "provider_specific_fields",
 )  # fmt: skip
-class Message(Noting):
+class Message(Noting, gc=False):
     """One message of a chat."""
+
+    says_more: ClassVar[bool] = False
+    """May `labels` hold more than `refusal`?"""
 
     role: str
     content: Any = None
@@ -89,10 +95,10 @@ class Message(Noting):
         """Return what the message says that no column holds."""
         return {"refusal": self.refusal} if self.refusal else None
 
-    def calls(self) -> list[ToolCall]:
+    def calls(self) -> Sequence[ToolCall]:
         """Return the calls made, in either spelling."""
         if self.tool_calls or self.function_call is None:
-            return self.tool_calls or []
+            return self.tool_calls or ()
         return [ToolCall(function=self.function_call)]
 
 

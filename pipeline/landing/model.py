@@ -73,11 +73,10 @@ class References:
 
 
 class Told(msgspec.Struct, kw_only=True):
-    """What a record may say of a run. Field names are those of the `runs` table."""
+    """What a record may say of a run beside its steps. Field names are those of the `runs` table."""
 
     run_id: str | None = None
     """The id, only where it is globally unique; otherwise leave None and give `source_id`."""
-    steps: list[Step]
     task_id: str | None = None
     trial: int | None = None
     suite: str | None = None
@@ -97,14 +96,20 @@ class Told(msgspec.Struct, kw_only=True):
     unmapped: Unmapped | None = msgspec.field(name=MARK, default=None)
 
 
-class Run(Told, kw_only=True):
-    """One run."""
+class Outline(Told, kw_only=True):
+    """One run, its steps and what it should have called kept elsewhere."""
 
     labels: dict[str, Any] = {}
     source_id: str | None = None
-    references: References | None = None
     trace: bool = False
     """Is the id a trace's? Its parts may land apart, and are one run."""
+
+
+class Run(Outline, kw_only=True):
+    """One run."""
+
+    steps: list[Step]
+    references: References | None = None
 
 
 @leaves_out("description")

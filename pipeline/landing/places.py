@@ -9,16 +9,18 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import polars as pl
 
 from pipeline.landing import formats
+from pipeline.landing.glue import shared_lines
 from pipeline.landing.reader import Piece, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from pipeline.landing.lines import Block
 
@@ -59,8 +61,11 @@ class Places(Sequence[Place]):
         self._line.append(line)
         self._ordinal.append(ordinal)
 
-    def add_all(self, block: Block) -> None:
-        """Enter the next records, none of which is a repetition or in parts."""
+    def add_all(self, block: Block, occurrences: Iterable[int] = ()) -> None:
+        """Enter the next records, none of which is in parts."""
+        for at, occurrence in enumerate(occurrences, len(self)):
+            if occurrence:
+                self._occurrence[at] = occurrence
         self._offset.extend(block.offsets)
         self._size.extend(block.sizes)
         self._line.extend(block.lines)
@@ -91,6 +96,10 @@ class Places(Sequence[Place]):
     def lines(self, begin: int, end: int) -> list[int]:
         """Return the lines that records begin on."""
         return self._line[begin:end].tolist()
+
+    def occurrences(self, begin: int, end: int) -> list[int]:
+        """Return which repetition of the same bytes each record is."""
+        return [self._occurrence.get(at, 0) for at in range(begin, end)]
 
     def groups(self) -> Iterator[tuple[int, int]]:
         """Yield consecutive ranges of bounded size that together are all records."""
@@ -136,6 +145,11 @@ class Group(NamedTuple):
             yield Piece(body, *where, place.ordinal, place.parts), place.occurrence
 
     @property
+    def occurrences(self) -> list[int]:
+        """Which repetition of the same bytes each record is."""
+        return self.places.occurrences(self.begin, self.begin + len(self.bodies))
+
+    @property
     def lines(self) -> list[int]:
         """The lines that the records begin on."""
         lines = self.places.lines(self.begin, self.begin + len(self.bodies))
@@ -152,6 +166,11 @@ class Slice:
     places: Places = field(default_factory=Places)
     first: bool = False
     """Does the file begin here? Its damage, if any, is told once."""
+
+    @cached_property
+    def shared(self) -> dict[int, int]:
+        """Which repetition of the same bytes each value is that shares its line, by its offset."""
+        return shared_lines(self.source)
 
     def cut_off(self, reason: str, offset: int, data: bytes) -> bool:
         """Tell whether a record is broken because the file's damage begins in it."""

@@ -34,6 +34,13 @@ class Piece(NamedTuple):
     """Where its parts stand, for its format's `reread`; empty where it is one run of bytes."""
 
 
+def pieces_of(block: Block) -> Iterator[Piece]:
+    """Yield the records of a block."""
+    told = zip(block.records(), block.lines, block.offsets, strict=True)
+    for ordinal, (data, line, offset) in enumerate(told, block.ordinal):
+        yield Piece(bytes(data), line, offset, ordinal)
+
+
 def printed(file: BinaryIO, line: int, begin: int, ordinal: int) -> Iterator[Piece]:
     """Yield the documents from `begin` on, whole, or the elements of those that are arrays."""
     size = file.seek(0, SEEK_END) - begin

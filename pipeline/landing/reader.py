@@ -17,10 +17,10 @@ import polars as pl
 
 from pipeline.landing.documents import Extent, extents_of, section, several
 from pipeline.landing.framing import elements_of, member_of, members_but
-from pipeline.landing.glue import GLUE, unglued
-from pipeline.landing.head import BOM, START, Head, look, of_several
-from pipeline.landing.lines import Block, blocks, late
-from pipeline.landing.printed import ALONE, MOST_TRIES, Piece, begun, goes_on, printed
+from pipeline.landing.glue import unglued
+from pipeline.landing.head import BOM, Head, look, of_several
+from pipeline.landing.lines import Block, blocks
+from pipeline.landing.printed import MOST_TRIES, Piece, begun, pieces_of, printed
 from pipeline.landing.whole import is_one_value, whole
 
 if TYPE_CHECKING:
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 __all__ = ("Head", "Piece", "Source", "look", "unglued")
 
 HEAD_BYTES = 1 << 18
-BLOCK = 1 << 20
-LITTLE_TEXT = 1 << 16
-"""Of so little in a block each line is looked at by itself."""
 
 PARQUET = b"PAR1"
 BROKEN_PARQUET = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
@@ -120,32 +117,17 @@ class Source:
 
         Where a document printed over many lines begins, documents are read from there on.
         """
-        offset = ordinal = number = 0
-        tries = MOST_TRIES
-        with self.open() as file:
-            while lines := file.readlines(BLOCK):
-                split = not glued and _may_be_glued(lines)
-                for line in lines:
-                    number += 1
-                    data = line.strip()
-                    begin = offset
-                    if line[:1] not in START:
-                        data, begin = late(line, offset, first=number == 1)
-                    offset += len(line)
-                    for at, value in unglued(data) if split else ((0, data),):
-                        if value in ALONE and tries and goes_on(file, number, begin + at):
-                            yield from printed(file, number, begin + at, ordinal)
-                            return
-                        tries -= value in ALONE
-                        if value:
-                            yield Piece(value, number, begin + at, ordinal)
-                            ordinal += 1
+        for found in self.blocks(glued=glued):
+            if isinstance(found, Block):
+                yield from pieces_of(found)
+            else:
+                yield found
 
-    def blocks(self) -> Iterator[Block | Piece]:
-        """Yield the glued lines of `lines`, many at a time, and documents where these begin."""
+    def blocks(self, *, glued: bool = False) -> Iterator[Block | Piece]:
+        """Yield the same as `lines`, many at a time, and pieces once a document has begun."""
         tries = MOST_TRIES
         with self.open() as file:
-            for block in blocks(file):
+            for block in blocks(file, glued=glued):
                 at, tries = begun(file, block, tries)
                 if at is not None:
                     yield block.split(at)[0]
@@ -217,14 +199,6 @@ class Source:
         if framing == "documents":
             return self.documents()
         return self.document() if framing == "object" else self.lines(glued=glued)
-
-
-def _may_be_glued(lines: list[bytes]) -> bool:
-    """Tell whether a line may hold two objects; a quick look at much that hardly ever does."""
-    if sum(map(len, lines)) < LITTLE_TEXT:
-        return True
-    text = pl.Series(lines, dtype=pl.Binary)
-    return any(bool(text.bin.contains(mark).any()) for mark in GLUE)
 
 
 def _columns(path: Path) -> dict[str, Any]:

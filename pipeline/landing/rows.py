@@ -11,7 +11,8 @@ from xxhash import xxh3_64_hexdigest
 from pipeline.errors import RejectedError
 from pipeline.landing.calls import Calls
 from pipeline.landing.canonical import canonical_json
-from pipeline.landing.columns import Origin, finished, runs_columns, steps_columns
+from pipeline.landing.columns import Origin, finished, listed, runs_columns, steps_columns
+from pipeline.landing.formats import Many
 from pipeline.landing.identity import identities, identity
 from pipeline.landing.masking import Item, withhold
 from pipeline.landing.model import Damage, RejectError, Run, Task
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pipeline.landing.formats import Format
-    from pipeline.landing.model import References, Told
+    from pipeline.landing.model import Told
     from pipeline.landing.options import Options
     from pipeline.landing.places import Group
     from pipeline.landing.reader import Piece
@@ -85,7 +86,7 @@ class Rows:
                 task = self._withheld(item)
                 _take(tasks, self._told(task), task)
                 continue
-            run_id = item.run_id or self._derived(piece, item, number, occurrence)
+            run_id = item.run_id or self._derived(piece.data, item, number, occurrence)
             runs.append(
                 _Waiting(self._withheld(item), run_id, piece, shown, form.silence_is_success)
             )
@@ -110,12 +111,18 @@ class Rows:
             return False
         self.flush()
         try:
-            runs, references = form.decode_many(group.bodies)
-            ids = [run.run_id or "" for run in runs]
-            keys = identities(ids, runs, self._labels)
+            many = form.decode_many(group.bodies)
+            if many.steps.tells("unmapped") or any(run.unmapped for run in many.runs):
+                return False  # it is counted record by record
+            tasks = [(self._told(task), task) for task in many.tasks]
+            records = zip(many.runs, group.bodies, group.occurrences, strict=True)
+            ids = [run.run_id or self._derived(data, run, 0, nth) for run, data, nth in records]
+            keys = identities(ids, many.runs, self._labels)
             size = len(ids)
             silences = [form.silence_is_success] * size
-            self._enter(runs, Origin(ids, keys, group.lines, [shown] * size, silences), references)
+            self._enter(many, Origin(ids, keys, group.lines, [shown] * size, silences))
+            for told, task in tasks:
+                _take(self._tasks, told, task)
         except MemoryError:
             raise
         except Exception:  # noqa: BLE001 - whatever it is, one by one the records will tell
@@ -138,10 +145,10 @@ class Rows:
         outputs = task.reference_outputs
         return repr((task.task_id, task.suite, task.prompt, outputs, references))
 
-    def _derived(self, piece: Piece, run: Run, number: int, occurrence: int) -> str:
+    def _derived(self, data: bytes, run: Told, number: int, occurrence: int) -> str:
         """Name a run whose source has no globally unique id by what it says."""
         told = f"\0{run.model}\0{self._labels}\0{number}\0{occurrence}"
-        return xxh3_64_hexdigest(piece.data + told.encode())
+        return xxh3_64_hexdigest(data + told.encode())
 
     def refuse(self, shown: str, piece: Piece, error: RejectError) -> None:
         """Enter a record that cannot land."""
@@ -163,8 +170,9 @@ class Rows:
         try:
             keys = [identity(w.run_id, w.run, self._labels) for w in waiting]
             lines = [piece.line for piece in pieces]
-            references = [run.references for run in runs]
-            self._enter(runs, Origin(ids, keys, lines, paths, silences), references)
+            steps = listed([run.steps for run in runs])
+            many = Many(runs, [run.references for run in runs], steps)
+            self._enter(many, Origin(ids, keys, lines, paths, silences))
         except MemoryError:
             raise
         except Exception as error:  # noqa: BLE001 - one hostile record never stops a landing
@@ -185,13 +193,12 @@ class Rows:
             raise RejectedError(f"{alone.shown}:{alone.piece.line}: {reject}") from error
         self.refuse(alone.shown, alone.piece, reject)
 
-    def _enter(
-        self, runs: Sequence[Told], origin: Origin, references: Sequence[References | None]
-    ) -> None:
+    def _enter(self, many: Many, origin: Origin) -> None:
         """Add runs as columns: all of them or, where something cannot be one, none."""
-        steps = steps_columns(runs, self._calls)
-        columns = runs_columns(runs, origin, self._options.labels, self._options.suite)
-        sets = pl.Series("reference_set", self.book.add_all(references), dtype=pl.String)
+        options = self._options
+        steps = steps_columns(many.steps, self._calls)
+        columns = runs_columns(many.runs, many.steps.lengths, origin, options.labels, options.suite)
+        sets = pl.Series("reference_set", self.book.add_all(many.references), dtype=pl.String)
         self._runs.add([*columns, sets])
         self._steps.add(steps)
 

@@ -35,7 +35,8 @@ class Stacked:
     def _whole(self, name: str, heights: list[int]) -> pl.Series:
         parts = self._columns.pop(name)
         none = next(iter(parts.values())).clear(1)
-        return pl.concat(
-            [parts.get(at, none.new_from_index(0, height)) for at, height in enumerate(heights)],
-            rechunk=True,
-        )
+        whole = [
+            parts[at] if at in parts else none.new_from_index(0, height)
+            for at, height in enumerate(heights)
+        ]
+        return pl.concat(whole, rechunk=True)

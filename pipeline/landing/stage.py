@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from pipeline.landing.places import Group, Slice
 
 FEW = 32
-"""So few records are decoded one by one: small files wait for each other to become columns."""
+LITTLE = 1 << 18
+"""So few records of so few bytes are decoded one by one: small files wait for each other to become
+columns."""
 
 
 @dataclass
@@ -106,7 +108,8 @@ def _decode(part: Slice, rows: Rows, *, strict: bool) -> None:
     form = formats.get(part.format)
     shown = part.source.shown
     for group in part.groups():
-        if len(group.bodies) < FEW or not rows.add_many(shown, group, form):
+        little = len(group.bodies) < FEW and sum(map(len, group.bodies)) < LITTLE
+        if little or not rows.add_many(shown, group, form):
             _one_by_one(group, part, rows, strict=strict)
     if part.first and part.source.damage:
         _tell_damage(part, part.source.damage, rows, strict=strict)
@@ -137,8 +140,14 @@ def _unglued(group: Group, part: Slice) -> Iterator[tuple[Piece, int]]:
     """Split lines that hold several values: no more than a look where that was not done before."""
     in_lines = part.source.head.framing not in {"array", "object"}
     for piece, occurrence in group.pieces():
-        for at, value in unglued(piece.data) if in_lines else [(0, piece.data)]:
-            yield piece._replace(data=value, offset=piece.offset + at), occurrence
+        values = list(unglued(piece.data)) if in_lines else []
+        if len(values) <= 1:
+            yield piece, occurrence
+            continue
+        for at, value in values:
+            offset = piece.offset + at
+            nth = part.shared.get(offset - group.lead[1], 0)
+            yield piece._replace(data=value, offset=offset), nth
 
 
 def _tell_damage(part: Slice, damage: Damage, rows: Rows, *, strict: bool) -> None:

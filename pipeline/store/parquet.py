@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 ROWS = 1 << 18
 """Of a row group, at most."""
+ROWS_OF_TEXT = 1 << 15
+"""The same where rows hold long texts: a writer copies each column of a group several times."""
 
 UNBOUNDED = frozenset({"steps", "call_scores"})
 """Tables whose rows are those of whole runs, in the order of landing: the least and the greatest
@@ -51,7 +53,7 @@ def write_table(name: str, table: pl.DataFrame, path: Path) -> None:
             path,
             compression="zstd",
             compression_level=1,
-            row_group_size=ROWS,
+            row_group_size=ROWS_OF_TEXT if name == "steps" else ROWS,
             statistics={"min": bounds, "max": bounds, "null_count": True, "distinct_count": False},
         )
     with path.open("rb") as file:

@@ -12,6 +12,7 @@ from reading import SAMPLES
 
 from pipeline.errors import RejectedError, UnrecognisedError
 from pipeline.lake import Lake
+from pipeline.landing import chunks
 from pipeline.landing.land import land
 from pipeline.landing.model import REASONS
 
@@ -32,7 +33,7 @@ def rejects_of(lake: Path) -> list[tuple[str, int, int, str]]:
 def landed(tmp_path: Path, data: bytes, name: str = "log.jsonl") -> Path:
     tmp_path.mkdir(exist_ok=True)
     (tmp_path / name).write_bytes(data)
-    land([tmp_path / name], tmp_path / "lake")
+    land([tmp_path / name], tmp_path / "lake", workers=1)
     return tmp_path / "lake"
 
 
@@ -201,11 +202,26 @@ def test_two_values_on_one_line_both_land(tmp_path: Path, between: bytes) -> Non
     assert rejects_of(lake) == []
 
 
-def test_glued_values_are_counted_as_often_as_they_occur(tmp_path: Path) -> None:
-    chat = b'{"messages":[{"role":"user","content":"}{"},{"role":"assistant","content":"ho"}]}'
-    lake = landed(tmp_path, chat + chat + b"\n" + chat + b"\n")
-    assert runs_of(lake)["run_id"].n_unique() == 3
-    assert set(steps_of(lake)["content"]) == {"}{", "ho"}
+CHAT = b'{"messages":[{"role":"user","content":"}{"},{"role":"assistant","content":"ho"}]}'
+
+
+@pytest.mark.parametrize("batch", [2, 1 << 16])
+def test_glued_values_are_counted_as_often_as_they_occur(
+    tmp_path: Path, batch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where some of them land in another batch."""
+    monkeypatch.setattr(chunks, "MOST_RECORDS", batch)
+    other = CHAT.replace(b"ho", b"hi")
+    log = [CHAT, other, CHAT + CHAT, CHAT + b" " + CHAT, CHAT, CHAT.replace(b"ho", b"hm")]
+    lake = landed(tmp_path, b"\n".join(log))
+    assert runs_of(lake)["run_id"].n_unique() == runs_of(lake).height == 8
+    assert set(steps_of(lake)["content"]) == {"}{", "ho", "hi", "hm"}
+
+
+def test_a_printed_document_may_begin_behind_a_value(tmp_path: Path) -> None:
+    lake = landed(tmp_path, CHAT + b"\n" + CHAT + json.dumps(json.loads(CHAT), indent=1).encode())
+    assert sorted(runs_of(lake)["source_line"]) == [1, 2, 2]
+    assert rejects_of(lake) == []
 
 
 def test_a_half_value_glued_to_a_whole_one(tmp_path: Path) -> None:

@@ -10,16 +10,19 @@ from pipeline.errors import UnknownNameError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from pipeline.landing.model import References, Told
+    from pipeline.landing.columns import StepColumns
+    from pipeline.landing.model import References, Task, Told
     from pipeline.landing.places import Place
     from pipeline.landing.reader import Head, Piece, Source
 
 
 class Many(NamedTuple):
-    """Many records of one run each, every run with an id of its own."""
+    """Many records of one run each."""
 
     runs: Sequence[Told]
     references: Sequence[References | None]
+    steps: StepColumns
+    tasks: Sequence[Task] = ()
 
 
 class Format(NamedTuple):
@@ -60,9 +63,11 @@ class Format(NamedTuple):
     decode_many: Callable[[Sequence[bytes]], Many] | None = None
     """A short way for records without any flaw: the same as `decode` one by one, or any error.
 
-    A format that has it gives every run an id, so that equal records need no telling apart, and
-    leaves lines that hold several values whole: they turn up as a flaw.
+    A record with a field that the format does not know has a flaw, and so has a line that holds
+    several values: such lines are left whole until then.
     """
+    identified: bool = False
+    """Does every record give its run an id? Equal ones then need no telling apart."""
 
 
 _NAMES = (

@@ -5,19 +5,20 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec import UNSET, UnsetType
+from msgspec.structs import asdict
 
 from pipeline.landing.chat import (
-    final_output,
     no_signal,
     prompt_hash_of,
-    steps_of,
     trial_number,
 )
+from pipeline.landing.chat_columns import Chats
 from pipeline.landing.decode import decoding
-from pipeline.landing.formats import Format
+from pipeline.landing.formats import Format, Many
 from pipeline.landing.messages import Id, Message, Raw  # noqa: TC001 - msgspec reads types at run time
-from pipeline.landing.model import Expected, References, RejectError, Run
+from pipeline.landing.model import Expected, Outline, References, RejectError, Run
 from pipeline.landing.unmapped import (
     Noting,
     add,
@@ -27,7 +28,7 @@ from pipeline.landing.unmapped import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pipeline.landing.reader import Head, Piece
 
@@ -78,6 +79,7 @@ class Call(Noting):
 
 
 _decode = decoder(Record)
+_decode_known = msgspec.json.Decoder(Record).decode
 _decode_calls = decoder(list[Call] | None)
 _decode_lists = decoder(list[list[Call]])
 
@@ -99,15 +101,11 @@ def _references(lists: list[list[Call]] | None) -> References | None:
     return References([[call.expected() for call in calls] for calls in lists])
 
 
-def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
-    """Decode one line into its run."""
-    record = decoding(_decode, piece.data)
-    steps, expected = steps_of(record.messages, no_signal), _expected(record.expected)
+def _outline(record: Record, expected: list[list[Call]] | None, final: Any) -> Outline:
     unmapped = dict(record.unmapped or {})
     for call in chain.from_iterable(expected or ()):
         add(unmapped, call.unmapped, "expected")
-    yield Run(
-        steps=steps,
+    return Outline(
         run_id=None if record.id in {None, ""} else str(record.id),
         task_id=None if record.task_id is None else str(record.task_id),
         trial=trial_number(record.trial),
@@ -120,9 +118,28 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
         unmapped=unmapped,
         success=record.success,
         reward=record.reward,
-        final_output=final_output(steps),
-        references=_references(expected),
+        final_output=final,
     )
+
+
+def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
+    """Decode one line into its run."""
+    record = decoding(_decode, piece.data)
+    chats = Chats(no_signal)
+    expected = _expected(record.expected)
+    told = _outline(record, expected, chats.add(record.messages))
+    yield Run(**asdict(told), steps=chats.steps(), references=_references(expected))
+
+
+def decode_many(bodies: Sequence[bytes]) -> Many:
+    """Decode lines that hold nothing unknown, one after the other, into columns."""
+    chats = Chats(no_signal)
+    runs, references = [], []
+    for record in map(_decode_known, bodies):
+        expected = _expected(record.expected)
+        runs.append(_outline(record, expected, chats.add(record.messages)))
+        references.append(_references(expected))
+    return Many(runs, references, chats.columns())
 
 
 _ROLES = {"system", "developer", "user", "assistant"}
@@ -162,6 +179,7 @@ FORMAT = Format(
     sniff=sniff,
     pieces=lambda source: source.records(),
     decode=decode,
+    decode_many=decode_many,
     fills="calls, outputs, prompt hash; tokens and expected calls where the line gives them",
     lacks="errors (the format has no signal), times",
     leaves_out=lambda: ["functions", "tools", *left_out(Record), *left_out(Call, "expected")],

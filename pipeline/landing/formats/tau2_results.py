@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from heapq import merge
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 from msgspec import UNSET, field
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 @leaves_out("raw_data", "requestor", "turn_idx")
 class Turn(Message):
     """One message; a result carries its call's id as `id`, and says whether the call failed."""
+
+    says_more: ClassVar[bool] = True
 
     tool_call_id: Id = field(name="id", default=None)
     error: bool | None = None

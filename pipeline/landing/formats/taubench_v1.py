@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec import UNSET
+from msgspec.structs import asdict
 
 from pipeline.landing.canonical import canonical_json
 from pipeline.landing.chat import (
-    final_output,
     passed,
     prompt_hash_of,
-    steps_of,
     trial_number,
 )
+from pipeline.landing.chat_columns import Chats
 from pipeline.landing.decode import decoding
-from pipeline.landing.formats import Format
+from pipeline.landing.formats import Format, Many
 from pipeline.landing.messages import Message, Raw, text_of
-from pipeline.landing.model import Expected, References, Run, Task
+from pipeline.landing.model import Expected, Outline, References, Run, Task
 from pipeline.landing.unmapped import (
     Known,
     Noting,
@@ -26,7 +27,7 @@ from pipeline.landing.unmapped import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pipeline.landing.reader import Head, Piece
 
@@ -68,6 +69,7 @@ class Record(Noting):
 
 
 _decode = decoder(Record)
+_decode_known = msgspec.json.Decoder(Record).decode
 
 
 def failed(message: Message) -> bool | None:
@@ -82,12 +84,10 @@ def _references(task: TaskInfo | None) -> References | None:
     return References([[Expected(action.name, action.kwargs) for action in task.actions]])
 
 
-def _run(record: Record, info: Info) -> Run:
-    steps = steps_of(record.traj, failed)
+def _outline(record: Record, info: Info, final: Any) -> Outline:
     labels = {"user_cost": info.user_cost, "error": info.error, "source": info.source}
     task_id = str(record.task_id)
-    return Run(
-        steps=steps,
+    return Outline(
         source_id=task_id if record.trial is None else f"{task_id}/{record.trial}",
         task_id=task_id,
         trial=trial_number(record.trial),
@@ -99,19 +99,18 @@ def _run(record: Record, info: Info) -> Run:
         reward=record.reward,
         # The benchmark judges a conversation when it ends; at the step limit it never does.
         completed=info.reward_info is not None,
-        final_output=final_output(steps),
-        references=_references(info.task),
+        final_output=final,
     )
 
 
-def _task(record: Record, task: TaskInfo) -> Task:
+def _task(record: Record, task: TaskInfo, references: References | None) -> Task:
     outputs = [x if isinstance(x, str) else canonical_json(x) for x in task.outputs or ()]
     return Task(
         task_id=str(record.task_id),
         prompt=task.instruction,
         reference_outputs=outputs or None,
         reference_complete=False,  # the actions are the writes; what must be read is not listed
-        references=_references(task),
+        references=references,
         labels={} if task.user_id is None else {"user_id": task.user_id},
         unmapped=task.unmapped,
     )
@@ -121,9 +120,26 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run | Task]:
     """Decode one trial into its run and its task."""
     record = decoding(_decode, piece.data)
     info = record.info or Info()
-    yield _run(record, info)
+    chats = Chats(failed)
+    outline = _outline(record, info, chats.add(record.traj))
+    references = _references(info.task)
+    yield Run(**asdict(outline), steps=chats.steps(), references=references)
     if info.task is not None:
-        yield _task(record, info.task)
+        yield _task(record, info.task, references)
+
+
+def decode_many(bodies: Sequence[bytes]) -> Many:
+    """Decode trials that hold nothing unknown, one after the other, into columns."""
+    chats = Chats(failed)
+    runs, expected, tasks = [], [], []
+    for record in map(_decode_known, bodies):
+        info = record.info or Info()
+        runs.append(_outline(record, info, chats.add(record.traj)))
+        references = _references(info.task)
+        expected.append(references)
+        if info.task is not None:
+            tasks.append(_task(record, info.task, references))
+    return Many(runs, expected, chats.columns(), tasks)
 
 
 def sniff(head: Head) -> str | None:
@@ -139,6 +155,7 @@ FORMAT = Format(
     sniff=sniff,
     pieces=lambda source: source.records(),
     decode=decode,
+    decode_many=decode_many,
     apart=True,
     fills="calls, outputs, errors (text that begins with Error), reward, trial, expected actions",
     lacks="times, tokens, the model, the suite",

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from pipeline.landing.columns import listed
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format, Many
-from pipeline.landing.model import Expected, References, RejectError, Run, Told
+from pipeline.landing.model import Expected, References, RejectError, Run, Step, Told
 from pipeline.landing.unmapped import decoder
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ class Record(Told, kw_only=True, forbid_unknown_fields=True):
     """One line."""
 
     run_id: str
+    steps: list[Step]
     expected: msgspec.Raw | UnsetType = UNSET
 
 
@@ -76,13 +78,15 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     record = _checked(decoding(_decode_all, piece.data))
     told = {name: getattr(record, name) for name in Told.__struct_fields__}
     labels = record.labels or {}
-    yield Run(**{**told, "labels": labels, "references": references(record.expected)})
+    expected = references(record.expected)
+    yield Run(**{**told, "steps": record.steps, "labels": labels, "references": expected})
 
 
 def decode_many(bodies: Sequence[bytes]) -> Many:
     """Decode lines that are as the format says, at once and without a `Run` for each."""
     records = [_checked(record) for record in map(_decode, bodies)]
-    return Many(records, [references(record.expected) for record in records])
+    expected = [references(record.expected) for record in records]
+    return Many(records, expected, listed([record.steps for record in records]))
 
 
 def _is_run(record: Any) -> bool:
@@ -106,6 +110,7 @@ FORMAT = Format(
     pieces=lambda source: source.records(glued=True),
     decode=decode,
     decode_many=decode_many,
+    identified=True,
     fills="everything",
     lacks="nothing",
     expects=("run_id", "steps"),
