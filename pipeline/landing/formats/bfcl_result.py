@@ -52,7 +52,7 @@ def _calls(response: Any) -> list[tuple[str, msgspec.Raw]] | None:
     """Return the calls of a response; None where it is a text."""
     if isinstance(response, str):
         said = calls_of(response)
-        return None if said is None else [(call.name, call.arguments()) for call in said]
+        return None if said is None else [(call.name, call.arguments) for call in said]
     if not isinstance(response, list) or not all(isinstance(call, dict) for call in response):
         raise RejectError("wrong_type", "a response is neither text nor a list of calls")
     return [(name, msgspec.Raw(_encode(args))) for call in response for name, args in call.items()]
