@@ -14,12 +14,13 @@ from pipeline.landing.framing import elements_of
 from pipeline.landing.glue import unglued
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 BOM = b"\xef\xbb\xbf"
 START = b"{["
 """How records begin, hardly ever after blanks."""
 _PLACE = re.compile(r"line (\d+) column (\d+)")
+_LINE = re.compile(rb"[^\r\n]*+(?:\r\n|\r|\n|\Z)")
 
 
 class Head(NamedTuple):
@@ -81,6 +82,11 @@ def _stand_alone(lines: list[bytes]) -> bool:
     return 2 * sum(whole) > len(whole)
 
 
+def _first_lines(body: bytes) -> Iterator[bytes]:
+    """Yield as many lines as are looked at; a document may have very many."""
+    return (found.group() for found in islice(_LINE.finditer(body), 40))
+
+
 def look(text: bytes, name: str = "", *, whole: bool = True) -> Head:
     r"""Tell framing and first records from a file's first bytes.
 
@@ -92,7 +98,7 @@ def look(text: bytes, name: str = "", *, whole: bool = True) -> Head:
     body = text.removeprefix(BOM).lstrip()
     if not body:
         return Head("empty", None, None, text, name)
-    lines = [line for line in body.splitlines()[:40] if line.strip()]
+    lines = [line for line in _first_lines(body) if line.strip()]
     several = len(lines) > 1
     first_line = next(value for _, value in unglued(lines[0].strip()))
     value = _partial(body)
@@ -105,7 +111,7 @@ def look(text: bytes, name: str = "", *, whole: bool = True) -> Head:
         return Head("array", *_two(items), text, name)
     printed = value is not None or lines[0].strip() == b"{"
     if body[:1] == b"{" and several and printed and not by_line:
-        return Head("object", _undamaged(body), None, text, name)
+        return Head("object", _undamaged(body) if value is None else value, None, text, name)
     if body[:1] == b'"' and not several:
         return Head("string", value, None, text, name)
     good = _good(value for line in lines for _, value in unglued(line.strip()))

@@ -1,7 +1,7 @@
 """Plain calls written as Python, by a pattern: the same as Python's parser tells, or nothing.
 
 Plain are arguments that are texts without escapes and line ends, short numbers, True, False and
-None, and flat lists of these. What the pattern does not fit from end to end is for the parser.
+None, and flat lists and dicts of these. What the pattern does not fit from end to end is for the parser.
 """
 
 from __future__ import annotations
@@ -14,13 +14,17 @@ _WORD = r"[A-Za-z_]\w*"
 _TEXT = r"""'[^'\\\x00-\x1f]*+'|"[^"\\\x00-\x1f]*+\""""
 _NUMBER = r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?"
 _ONE = rf"(?:{_TEXT}|{_NUMBER}|True|False|None)"
-_VALUE = rf"(?:{_ONE}|\[(?:{_ONE}(?:, *{_ONE})*+)?\])"
+_PAIR = rf"(?:{_TEXT}): *{_ONE}"
+_LIST = rf"\[(?:{_ONE}(?:, *{_ONE})*+)?\]"
+_DICT = rf"\{{(?:{_PAIR}(?:, *{_PAIR})*+)?\}}"
+_VALUE = rf"(?:{_ONE}|{_LIST}|{_DICT})"
 _GIVEN = rf"(?:{_WORD} *= *)?{_VALUE}"
 _CALL = rf"{_WORD}(?:\.{_WORD})*+\((?:{_GIVEN}(?:, *{_GIVEN})*+)?\)"
 _CALLS = re.compile(rf"{_CALL}|\[ *{_CALL}(?:, *{_CALL})*+ *\]", re.ASCII)
 _EACH_CALL = re.compile(rf"({_WORD}(?:\.{_WORD})*+)\(((?:{_GIVEN}(?:, *{_GIVEN})*+)?)\)", re.ASCII)
 _EACH_GIVEN = re.compile(rf"(?:({_WORD}) *= *)?({_VALUE})", re.ASCII)
 _EACH_ONE = re.compile(_ONE, re.ASCII)
+_EACH_PAIR = re.compile(rf"({_TEXT}): *({_ONE})", re.ASCII)
 _NO_NAMES = frozenset(kwlist)
 _CONSTANTS = {"True": True, "False": False, "None": None}
 
@@ -38,7 +42,7 @@ def plain_calls(text: str) -> list[Plain] | None:
 
     >>> plain_calls("[f.g('x', n=-1), h()]")
     [Plain(name='f.g', by_position=['x'], named={'n': -1}), Plain(name='h', by_position=[], named={})]
-    >>> plain_calls("f(a={})"), plain_calls(r"f('\\n')"), plain_calls("f(a=1, 2)")
+    >>> plain_calls("f(a=b)"), plain_calls(r"f('\\n')"), plain_calls("f(a=1, 2)")
     (None, None, None)
     """
     if _CALLS.fullmatch(text) is None:
@@ -65,6 +69,8 @@ def _value(text: str) -> Any:
         return text[1:-1]
     if mark == "[":
         return [_value(one) for one in _EACH_ONE.findall(text)]
+    if mark == "{":
+        return {key[1:-1]: _value(one) for key, one in _EACH_PAIR.findall(text)}
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     return float(text) if "." in text else int(text)

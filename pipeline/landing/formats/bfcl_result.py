@@ -89,6 +89,8 @@ def _shares(value: Any, responses: int) -> list[float]:
 
 
 def _count(record: Record, steps: list[Step]) -> None:
+    if record.input_token_count is record.output_token_count is record.latency is None:
+        return
     responses = [step for step in steps if step.kind != "tool_call"]
     shares = {
         name: _shares(getattr(record, name), len(responses))
