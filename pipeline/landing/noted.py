@@ -9,7 +9,7 @@ import msgspec
 from pipeline.landing.canonical import canonical_json
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping, Set
 
 Json = bytes | str | msgspec.Raw
 Unmapped = dict[str, dict[str, Any]]
@@ -30,7 +30,9 @@ def add(into: Unmapped, found: Mapping[str, Mapping[str, Any]] | None, at: str =
     >>> noted
     {'mood': {'"good"': 'good', '"bad"': 'bad'}, 'result.mood': {'3': 3}}
     """
-    for name, values in (found or {}).items():
+    if not found:
+        return
+    for name, values in found.items():
         into.setdefault(f"{at}.{name}" if at else name, {}).update(values)
 
 
@@ -68,13 +70,15 @@ def noted(name: str, value: Any) -> Unmapped:
     return {name: telling(msgspec.Raw(msgspec.json.encode(value)))}
 
 
-def rest(value: Mapping[str, Any], names: Collection[str]) -> Unmapped:
+def rest(value: Mapping[str, Any], names: Set[str] = frozenset()) -> Unmapped:
     """Return the members of a decoded object that are not among `names`.
 
     >>> rest({"role": "user", "mood": "good"}, {"role"})
     {'mood': {'"good"': 'good'}}
     """
     found: Unmapped = {}
+    if value.keys() <= names:
+        return found
     for name, member in value.items():
         if name not in names and member is not None:
             found |= noted(name, member)

@@ -107,7 +107,7 @@ def _plain(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _heard(item: dict[str, Any]) -> Iterator[Heard]:
-    for said in read([_plain(item)], None):
+    for said in read(_plain(item), None):
         yield from _answers(said, silence=_silence(item))
         calls = [
             ToolCall(id=call.id, name=call.name, arguments=call.arguments) for call in said.calls
