@@ -7,6 +7,7 @@ before it is decoded. What belongs to tools and users (arguments, results, state
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -30,6 +31,8 @@ _UUID = re.compile(r"(.*[_-])?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGN
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_OBJECT, _ARRAY = b"{["
+_HOLDERS = frozenset(b"{[")
 
 
 def respelled(value: bytes, opaque: frozenset[str] = _OPAQUE) -> bytes:
@@ -38,20 +41,51 @@ def respelled(value: bytes, opaque: frozenset[str] = _OPAQUE) -> bytes:
     >>> respelled(b'{"functionCall": {"name": "f", "args": {"sessionId": 1.0}}}')
     b'{"function_call":{"name":"f","args":{"sessionId": 1.0}}}'
     """
-    if value[:1] == b"{":
-        members = _members(value).items()
-        return b"{%b}" % b",".join(_member(key, bytes(item), opaque) for key, item in members)
-    if value[:1] == b"[":
-        return b"[%b]" % b",".join(respelled(bytes(item), opaque) for item in _items(value))
-    return value
+    parts: list[bytes | msgspec.Raw] = []
+    _respell(value, opaque, parts)
+    return b"".join(parts)
 
 
-def _member(key: str, value: bytes, opaque: frozenset[str]) -> bytes:
+def _respell(
+    value: bytes | msgspec.Raw, opaque: frozenset[str], parts: list[bytes | msgspec.Raw]
+) -> None:
+    """Add a value to the parts of a text; most values are no objects, and are as they were."""
+    mark = _mark(value)
+    if mark == _OBJECT:
+        before = b"{"
+        for key, item in _members(value).items():
+            name, spelled = _spelled(key)
+            parts += (before, spelled)
+            if name in opaque or _mark(item) not in _HOLDERS:
+                parts.append(item)
+            else:
+                # What a tool answered is called `content` in the Go port, elsewhere a message is.
+                inside = opaque | {"content"} if name == "tool_responses" else opaque
+                _respell(item, inside, parts)
+            before = b","
+        parts.append(b"{}" if before == b"{" else b"}")
+    elif mark == _ARRAY:
+        before = b"["
+        for item in _items(value):
+            parts.append(before)
+            _respell(item, opaque, parts)
+            before = b","
+        parts.append(b"[]" if before == b"[" else b"]")
+    else:
+        parts.append(value)
+
+
+def _mark(value: bytes | msgspec.Raw) -> int | None:
+    """Return a value's first byte; None of nothing at all."""
+    text = memoryview(value)
+    return text[0] if text else None
+
+
+@lru_cache(maxsize=1 << 12)
+def _spelled(key: str) -> tuple[str, bytes]:
+    """Return a key in snake_case, as text and as it stands before its value."""
     name = _HUMP.sub("_", key).lower()
-    # What a tool answered is called `content` in the Go port, where elsewhere it is a message.
-    inside = opaque | {"content"} if name == "tool_responses" else opaque
-    body = value if name in opaque else respelled(value, inside)
-    return b"%b:%b" % (msgspec.json.encode(name), body)
+    return name, msgspec.json.encode(name) + b":"
 
 
 def decoder(struct: type[T]) -> Callable[[bytes], T]:
