@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+import msgspec
+
 from pipeline.landing.decode import decoding, refuse_invalid_utf8, values_of
 from pipeline.landing.model import Damage, RejectError
 from pipeline.landing.times import micros
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _Place = tuple[int, int]
+_FAILURES = (RejectError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 def read_lines(piece: Piece, decode: Callable[[bytes], T]) -> tuple[list[T], list[Damage]]:
@@ -29,7 +32,14 @@ def read_lines(piece: Piece, decode: Callable[[bytes], T]) -> tuple[list[T], lis
     """
     good: list[T] = []
     damaged: list[Damage] = []
+    utf8 = _is_utf8(piece.data)
     for place, line in _lines(piece):
+        if utf8:
+            try:
+                good.append(decode(line))
+                continue
+            except _FAILURES:
+                pass  # decoded once more, to tell why
         found = _read(line, place, decode)
         if isinstance(found, Damage) and (parts := list(values_of(line)))[1:]:
             results = [_read(data, (place[0], place[1] + at), decode) for at, data in parts]
@@ -46,10 +56,21 @@ def read_lines(piece: Piece, decode: Callable[[bytes], T]) -> tuple[list[T], lis
 def _lines(piece: Piece) -> Iterator[tuple[_Place, bytes]]:
     offset = piece.offset
     for number, line in enumerate(piece.data.split(b"\n"), piece.line):
-        body = line.lstrip()
-        if data := body.rstrip():
-            yield (number, offset + len(line) - len(body)), data
+        if line[:1] == b"{" and line[-1:] == b"}":
+            yield (number, offset), line
+        else:
+            body = line.lstrip()
+            if data := body.rstrip():
+                yield (number, offset + len(line) - len(body)), data
         offset += len(line) + 1
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        refuse_invalid_utf8(data)
+    except RejectError:
+        return False
+    return True
 
 
 def _read(data: bytes, place: _Place, decode: Callable[[bytes], T]) -> T | Damage:
