@@ -61,5 +61,7 @@ def expand(named: Sequence[str]) -> list[Source]:
         else:
             raise SourceNotFoundError(f"{text}: no such file or folder")
         for file in files:
-            found.setdefault(_resolved(file, folders), Source(file, "-" if file == STDIN else str(file)))
+            found.setdefault(
+                _resolved(file, folders), Source(file, "-" if file == STDIN else str(file))
+            )
     return list(found.values())

@@ -10,7 +10,8 @@ from msgspec.structs import astuple
 from pipeline.landing.canonical import canonical_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Set
+    from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
 
 Json = bytes | str | msgspec.Raw
 Unmapped = dict[str, dict[str, Any]]
@@ -76,7 +77,7 @@ def noted(name: str, value: Any) -> Unmapped:
     return {name: telling(msgspec.Raw(msgspec.json.encode(value)))}
 
 
-def rest(value: Mapping[str, Any], names: Set[str] = frozenset()) -> Unmapped:
+def rest(value: Mapping[str, Any], names: AbstractSet[str] = frozenset()) -> Unmapped:
     """Return the members of a decoded object that are not among `names`.
 
     >>> rest({"role": "user", "mood": "good"}, {"role"})

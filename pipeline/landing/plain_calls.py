@@ -38,11 +38,11 @@ class Plain(NamedTuple):
 
 
 def plain_calls(text: str) -> list[Plain] | None:
-    """Return the calls of a text that holds plain ones alone; None where the parser must look.
+    r"""Return the calls of a text that holds plain ones alone; None where the parser must look.
 
     >>> plain_calls("[f.g('x', n=-1), h()]")
     [Plain(name='f.g', by_position=['x'], named={'n': -1}), Plain(name='h', by_position=[], named={})]
-    >>> plain_calls("f(a=b)"), plain_calls(r"f('\\n')"), plain_calls("f(a=1, 2)")
+    >>> plain_calls("f(a=b)"), plain_calls(r"f('\n')"), plain_calls("f(a=1, 2)")
     (None, None, None)
     """
     if _CALLS.fullmatch(text) is None:

@@ -12,7 +12,7 @@ import msgspec
 
 from pipeline.landing.decode import decoding, refuse_invalid_utf8, values_of
 from pipeline.landing.model import Damage, RejectError
-from pipeline.landing.times import micros
+from pipeline.landing.times import moments as read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -109,7 +109,8 @@ def first_and_last(moments: Iterable[When]) -> tuple[When, When]:
     >>> first_and_last(["2026-01-02T00:00:00Z", None, "2026-01-01T12:00:00+02:00"])
     ('2026-01-01T12:00:00+02:00', '2026-01-02T00:00:00Z')
     """
-    known = [(at, moment) for moment in moments if (at := micros(moment)) is not None]
+    told = [moment for moment in moments if moment is not None]
+    known = [(at, moment) for at, moment in zip(read(told), told, strict=True) if at is not None]
     if not known:
         return None, None
     return min(known, key=lambda pair: pair[0])[1], max(known, key=lambda pair: pair[0])[1]
