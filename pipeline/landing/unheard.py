@@ -58,7 +58,7 @@ def unheard(message: Any, *, surely: bool = False) -> Unmapped:
     elif isinstance(message, dict) and (surely or not _TELLING.isdisjoint(message)):
         add(found, rest(message, _KNOWN))
         add(found, unknown_usage(message))
-        for name in _INSIDE:
+        for name in () if message.keys().isdisjoint(_INSIDE) else _INSIDE:
             inside = message.get(name)
             if isinstance(inside, _HOLDERS):
                 add(found, unheard(inside, surely=name in _SURELY), name)
