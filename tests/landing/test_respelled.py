@@ -44,6 +44,4 @@ def test_keys_are_respelled_but_in_what_belongs_to_others(value, indent):
 
 def test_what_belongs_to_others_stays_byte_for_byte():
     text = b'{ "functionCall" : { "args" : { "sessionId" : 1.0 , "b":[ ] } } , "x" : [ ] }'
-    assert respelled(text) == (
-        b'{"function_call":{"args":{ "sessionId" : 1.0 , "b":[ ] }},"x":[]}'
-    )
+    assert respelled(text) == (b'{"function_call":{"args":{ "sessionId" : 1.0 , "b":[ ] }},"x":[]}')
