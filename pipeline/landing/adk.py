@@ -1,7 +1,7 @@
 """What Google ADK and its ports write: contents, parts, events and invocations.
 
 Snake_case and camelCase are both legal, even in one file, so a record is respelled in snake_case
-before it is decoded. What belongs to tools and users (arguments, results, state) stays untouched.
+before it is decoded.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from msgspec import UNSET, UnsetType
 
 from pipeline.landing import unmapped
 from pipeline.landing.model import Expected, When
+from pipeline.landing.respelled import respelled
 from pipeline.landing.unmapped import Known, Noting, Unmapped, add, gathered, leaves_out
 
 if TYPE_CHECKING:
@@ -22,36 +23,7 @@ if TYPE_CHECKING:
 Raw = msgspec.Raw | UnsetType
 T = TypeVar("T")
 
-_OPAQUE = frozenset(
-    {"args", "arguments", "response", "result", "state", "context", "final_session_state"}
-)
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _UUID = re.compile(r"(.*[_-])?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-
-_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
-
-
-def respelled(value: bytes, opaque: frozenset[str] = _OPAQUE) -> bytes:
-    """Return JSON with its keys in snake_case; values of `opaque` keys stay byte for byte.
-
-    >>> respelled(b'{"functionCall": {"name": "f", "args": {"sessionId": 1.0}}}')
-    b'{"function_call":{"name":"f","args":{"sessionId": 1.0}}}'
-    """
-    if value[:1] == b"{":
-        members = _members(value).items()
-        return b"{%b}" % b",".join(_member(key, bytes(item), opaque) for key, item in members)
-    if value[:1] == b"[":
-        return b"[%b]" % b",".join(respelled(bytes(item), opaque) for item in _items(value))
-    return value
-
-
-def _member(key: str, value: bytes, opaque: frozenset[str]) -> bytes:
-    name = _HUMP.sub("_", key).lower()
-    # What a tool answered is called `content` in the Go port, where elsewhere it is a message.
-    inside = opaque | {"content"} if name == "tool_responses" else opaque
-    body = value if name in opaque else respelled(value, inside)
-    return b"%b:%b" % (msgspec.json.encode(name), body)
 
 
 def decoder(struct: type[T]) -> Callable[[bytes], T]:

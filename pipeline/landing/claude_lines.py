@@ -156,15 +156,23 @@ _PASSED_OVER = {
 }  # fmt: skip
 """Types of lines that are read no further than their envelope, if at all."""
 _envelope = decoder(Envelope)
+_message = decoder(Message)
 _said = decoder(_Said)
 _told = msgspec.json.Decoder(_Told).decode
 _delegation = msgspec.json.Decoder(Delegation).decode
 
 
+def _message_of(data: bytes, envelope: Envelope) -> Message:
+    try:
+        return _message(envelope.message)  # type: ignore[arg-type]  # UNSET fails, and is told below
+    except (msgspec.MsgspecError, UnicodeDecodeError, TypeError):
+        return _said(data).message  # of a message that is amiss, its place in the line is told
+
+
 def decode_line(data: bytes) -> Line:
     """Decode one line; only a user's and the assistant's need to have a message."""
     envelope = _envelope(data)
-    said = _said(data).message if envelope.type in {"user", "assistant"} else None
+    said = _message_of(data, envelope) if envelope.type in {"user", "assistant"} else None
     if envelope.type in _PASSED_OVER:
         envelope.unmapped = None
     elif said is None:

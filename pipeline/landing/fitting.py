@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import inspect
+from msgspec.structs import fields
 
 from pipeline.landing.noted import MARK, Json, Unmapped, add, telling
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Callable, Hashable, Mapping
 
 
 @dataclass(eq=False)
@@ -20,6 +21,8 @@ class _Shape:
     """As much of a type as tells where its structs are."""
 
     members: dict[str, _Shape | None] | None = None
+    types: dict[str, Any] = field(default_factory=dict)
+    """The types of the members."""
     notes: bool = False
     forbids: bool = False
     values: _Shape | None = None
@@ -50,6 +53,7 @@ def _struct(told: inspect.StructType, known: dict[type, _Shape]) -> _Shape:
     names = {field.encode_name: field.type for field in told.fields}
     shape.notes = names.pop(MARK, None) is not None
     shape.members = {name: _shape(type_, known) for name, type_ in names.items()}
+    shape.types = {one.encode_name: one.type for one in fields(told.cls)}
     return shape
 
 
@@ -61,8 +65,9 @@ def _union(shapes: list[_Shape | None]) -> _Shape | None:
     an_object = next((one for one in found if one.members is not None or one.values), _Shape())
     a_list = next((one for one in found if one.items), _Shape())
     return _Shape(
-        an_object.members, an_object.notes, an_object.forbids, an_object.values, a_list.items
-    )
+        an_object.members, an_object.types, an_object.notes, an_object.forbids, an_object.values,
+        a_list.items,
+    )  # fmt: skip
 
 
 def fitted(data: Json, shape: Any) -> tuple[Any, Unmapped]:
@@ -97,6 +102,20 @@ def _fitted(data: msgspec.Raw, shape: _Shape) -> tuple[Any, Unmapped]:
     return data, found
 
 
+@cache
+def _strictly(shape: Any) -> Callable[[msgspec.Raw], Any]:
+    return msgspec.json.Decoder(shape).decode
+
+
+def _is_known(data: msgspec.Raw, shape: Any) -> bool:
+    """Tell whether all of a value is known: it needs no taking apart, however deep it goes."""
+    try:
+        _strictly(shape)(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
+
+
 def _fitted_struct(
     data: msgspec.Raw, shape: _Shape, members: Mapping[str, _Shape | None]
 ) -> tuple[dict[str, Any], Unmapped]:
@@ -108,7 +127,7 @@ def _fitted_struct(
         elif name not in members:
             if shape.forbids and bytes(memoryview(value)) != b"null":
                 add(found, {name: telling(value)})
-        elif (inner := members[name]) is None:
+        elif (inner := members[name]) is None or _is_known(value, shape.types[name]):
             kept[name] = value
         else:
             kept[name], deeper = _fitted(value, inner)

@@ -84,7 +84,11 @@ def read(span: Span) -> Reading | None:
 
 def first(given: Mapping[str, Any], *names: str) -> Any:
     """Return the first of some attributes that is there."""
-    return next((given[name] for name in names if given.get(name) is not None), None)
+    for name in names:
+        found = given.get(name)
+        if found is not None:
+            return found
+    return None
 
 
 def count(value: Any) -> int | None:

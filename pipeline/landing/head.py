@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from io import BytesIO
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jiter
@@ -20,6 +20,8 @@ BOM = b"\xef\xbb\xbf"
 START = b"{["
 """How records begin, hardly ever after blanks."""
 _PLACE = re.compile(r"line (\d+) column (\d+)")
+MOST_LINES = 40
+"""So many of the first lines are looked at."""
 
 
 class Head(NamedTuple):
@@ -68,8 +70,14 @@ def _undamaged(data: bytes) -> Any:
 
 def is_whole(line: bytes) -> bool:
     """Tell whether a line is one JSON value by its shape, whatever its text is encoded in."""
+    return _is_json(line) or (
+        not line.isascii() and _is_json(line.decode(errors="replace").encode())
+    )
+
+
+def _is_json(text: bytes) -> bool:
     try:
-        jiter.from_json(line.decode(errors="replace").encode())
+        jiter.from_json(text)
     except ValueError:
         return False
     return True
@@ -79,6 +87,12 @@ def _stand_alone(lines: list[bytes]) -> bool:
     """Tell whether most lines are records by themselves: in a document, commas follow them."""
     whole = [line[:1] in START and is_whole(line) for line in lines]
     return 2 * sum(whole) > len(whole)
+
+
+def _first_lines(body: bytes) -> list[bytes]:
+    """Return the first lines that are not blank; a document may have very many, or one."""
+    lines = body.splitlines() if b"\r" in body else body.split(b"\n", MOST_LINES)
+    return [line for line in lines[:MOST_LINES] if line.strip()]
 
 
 def look(text: bytes, name: str = "", *, whole: bool = True) -> Head:
@@ -92,12 +106,12 @@ def look(text: bytes, name: str = "", *, whole: bool = True) -> Head:
     body = text.removeprefix(BOM).lstrip()
     if not body:
         return Head("empty", None, None, text, name)
-    lines = [line for line in body.splitlines()[:40] if line.strip()]
+    lines = _first_lines(body)
     several = len(lines) > 1
-    first_line = next(value for _, value in unglued(lines[0].strip()))
+    first = [value for _, value in unglued(lines[0].strip())]
     value = _partial(body)
     # The first of many lines may be damaged: then the others tell that each is a record.
-    record = first_line.rstrip(b",")  # no document goes on behind a value and a comma
+    record = first[0].rstrip(b",")  # no document goes on behind a value and a comma
     by_line = several and (is_whole(record) or _stand_alone(lines[1:]))
     if body[:1] == b"[" and not by_line:
         value = _undamaged(body) if value is None else value
@@ -105,10 +119,14 @@ def look(text: bytes, name: str = "", *, whole: bool = True) -> Head:
         return Head("array", *_two(items), text, name)
     printed = value is not None or lines[0].strip() == b"{"
     if body[:1] == b"{" and several and printed and not by_line:
-        return Head("object", _undamaged(body), None, text, name)
+        return Head("object", _undamaged(body) if value is None else value, None, text, name)
     if body[:1] == b'"' and not several:
         return Head("string", value, None, text, name)
-    good = _good(value for line in lines for _, value in unglued(line.strip()))
+    if value is not None and first == [body.rstrip(b"\r\n")]:
+        good = [value]  # all of it is one line, and has been decoded
+    else:
+        others = (value for line in lines[1:] for _, value in unglued(line.strip()))
+        good = _good(chain(first, others))
     one_cut_line = not several and not whole
     framing = "lines" if good or one_cut_line else "other"
     return Head(framing, *_two(good), text, name)

@@ -8,7 +8,9 @@ import zipfile
 import zlib
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
-from pipeline.landing.framing import member_of, members_but
+from pipeline.landing import framing
+from pipeline.landing.framing import member_of
+from pipeline.landing.members import members_but
 from pipeline.landing.reader import Piece
 
 if TYPE_CHECKING:
@@ -81,7 +83,9 @@ def header(source: Source, name: str) -> bytes | None:
 
 def others(source: Source, names: Collection[str]) -> list[tuple[str, bytes]]:
     """Return the members of the log's header that are not among `names`."""
-    return _of_header(source, lambda file: list(members_but(file, names))) or []
+    # An archive's header is read no further than need be: its end may be damaged.
+    read = framing.members_but if is_archive(source.head) else members_but
+    return _of_header(source, lambda file: list(read(file, names))) or []
 
 
 def _of_header(source: Source, read: Callable[[BinaryIO], T]) -> T | None:

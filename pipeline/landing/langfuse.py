@@ -150,7 +150,7 @@ def unknown(record: dict[str, Any], span: Span) -> Unmapped:
     add(found, unread({k: v for k, v in inner.items() if not k.startswith("langfuse.")}))
     add(found, unread(metadata, technical), "metadata")
     if not metadata and record.get("metadata") not in ({}, "", "{}"):
-        add(found, rest({"metadata": record.get("metadata")}, ()))
+        add(found, rest({"metadata": record.get("metadata")}))
     for name in ("usageDetails", "usage"):
         add(found, rest(_decoded(record.get(name)), _USAGE), name)
     if span.role == "llm":

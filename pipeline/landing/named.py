@@ -25,6 +25,15 @@ def _files_under(folder: Path) -> list[Path]:
     )
 
 
+def _resolved(file: Path, folders: dict[Path, Path]) -> Path:
+    """Return where a file really is; `folders` keeps where folders are, which hold many files."""
+    if file.is_symlink():
+        return file.resolve()
+    if file.parent not in folders:
+        folders[file.parent] = file.parent.resolve()
+    return folders[file.parent] / file.name
+
+
 def expand(named: Sequence[str]) -> list[Source]:
     """Turn paths, folders and globs into sources, each file once, in a stable order.
 
@@ -34,6 +43,7 @@ def expand(named: Sequence[str]) -> list[Source]:
         SourceNotFoundError: a path does not exist, a glob matches nothing, a folder has no file.
     """
     found: dict[Path, Source] = {}
+    folders: dict[Path, Path] = {}
     for text in named:
         path = STDIN if text == "-" else Path(text)
         if path.is_dir():
@@ -51,5 +61,7 @@ def expand(named: Sequence[str]) -> list[Source]:
         else:
             raise SourceNotFoundError(f"{text}: no such file or folder")
         for file in files:
-            found.setdefault(file.resolve(), Source(file, "-" if file == STDIN else str(file)))
+            found.setdefault(
+                _resolved(file, folders), Source(file, "-" if file == STDIN else str(file))
+            )
     return list(found.values())

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import astuple
 
 from pipeline.landing.canonical import canonical_json
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
 
 Json = bytes | str | msgspec.Raw
 Unmapped = dict[str, dict[str, Any]]
@@ -17,6 +19,7 @@ Unmapped = dict[str, dict[str, Any]]
 
 MARK = "\ue000unmapped"
 """The member in which a struct carries what it noted; no log has a name like it."""
+_HOLDERS = (msgspec.Struct, list)
 LONGEST = 4096
 """A value whose JSON text has more bytes becomes a text that says how long it was."""
 
@@ -30,25 +33,31 @@ def add(into: Unmapped, found: Mapping[str, Mapping[str, Any]] | None, at: str =
     >>> noted
     {'mood': {'"good"': 'good', '"bad"': 'bad'}, 'result.mood': {'3': 3}}
     """
-    for name, values in (found or {}).items():
+    if not found:
+        return
+    for name, values in found.items():
         into.setdefault(f"{at}.{name}" if at else name, {}).update(values)
 
 
 def gathered(value: Any, at: str = "") -> Unmapped:
     """Return what all structs in a decoded value noted: for what becomes no step of its own."""
     found: Unmapped = {}
-    if isinstance(value, msgspec.Struct):
-        names = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
-        for name, logged in names:
-            member = getattr(value, name)
-            if logged == MARK:
-                add(found, member, at)
-            elif isinstance(member, msgspec.Struct | list):
-                add(found, gathered(member, f"{at}.{logged}" if at else logged))
-    elif isinstance(value, list):
-        for item in value:
-            add(found, gathered(item, at))
+    if isinstance(value, _HOLDERS):
+        _gather(value, at, found)
     return found
+
+
+def _gather(value: msgspec.Struct | list[Any], at: str, found: Unmapped) -> None:
+    if isinstance(value, list):
+        for item in value:
+            if isinstance(item, _HOLDERS):
+                _gather(item, at, found)
+        return
+    for member, logged in zip(astuple(value), value.__struct_encode_fields__, strict=True):
+        if logged == MARK:
+            add(found, member, at)
+        elif isinstance(member, _HOLDERS):
+            _gather(member, f"{at}.{logged}" if at else logged, found)
 
 
 def note(holder: Any, found: Unmapped | None, at: str = "") -> None:
@@ -68,13 +77,15 @@ def noted(name: str, value: Any) -> Unmapped:
     return {name: telling(msgspec.Raw(msgspec.json.encode(value)))}
 
 
-def rest(value: Mapping[str, Any], names: Collection[str]) -> Unmapped:
+def rest(value: Mapping[str, Any], names: AbstractSet[str] = frozenset()) -> Unmapped:
     """Return the members of a decoded object that are not among `names`.
 
     >>> rest({"role": "user", "mood": "good"}, {"role"})
     {'mood': {'"good"': 'good'}}
     """
     found: Unmapped = {}
+    if value.keys() <= names:
+        return found
     for name, member in value.items():
         if name not in names and member is not None:
             found |= noted(name, member)

@@ -28,6 +28,9 @@ _SNAKE = (
 # No text within a string is like it: its quotes are escaped. And OTLP's JSON has no other keys
 # than its own: those of attributes are values.
 _SNAKE_KEY = re.compile(rb'"(%b)"(?=\s*:)' % "|".join(_SNAKE).encode())
+_ENDS = {name.rpartition("_")[2] for name in _SNAKE}
+_MAY_BE_SNAKE = re.compile(rb'_(?:%b)"\s*:' % "|".join(sorted(_ENDS)).encode())
+"""Finds some more than `_SNAKE_KEY` does, in a fraction of its time."""
 _CAMEL = {
     name.encode(): b'"%b"' % re.sub("_(.)", lambda found: found[1].upper(), name).encode()
     for name in _SNAKE
@@ -173,6 +176,8 @@ def camel(data: bytes) -> bytes:
     b'{"traceId": "", "name": "trace_id"}'
     """
     if b'_id"' not in data and b'_value"' not in data:
+        return data
+    if _MAY_BE_SNAKE.search(data) is None:
         return data
     return _SNAKE_KEY.sub(lambda found: _CAMEL[found[1]], data)
 

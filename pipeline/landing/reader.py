@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import polars as pl
 
 from pipeline.landing.documents import Extent, extents_of, section, several
-from pipeline.landing.framing import elements_of, member_of, members_but
+from pipeline.landing.framing import elements_of, member_of
 from pipeline.landing.glue import unglued
 from pipeline.landing.head import BOM, Head, look, of_several
 from pipeline.landing.lines import Block, blocks
+from pipeline.landing.members import members_but
 from pipeline.landing.printed import MOST_TRIES, Piece, begun, pieces_of, printed
 from pipeline.landing.whole import is_one_value, whole
 

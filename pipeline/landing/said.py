@@ -150,13 +150,12 @@ def _of_text(text: str, role: str | None) -> list[Said]:
 
 
 def _of_list(items: list[Any], role: str | None) -> list[Said]:
-    if items and all(isinstance(item, str) for item in items):
+    if items and isinstance(items[0], str) and all(isinstance(item, str) for item in items):
         return [Said(role, "\n".join(items))]
-    return [
-        said
-        for item in items
-        for said in (_of_list(item, role) if isinstance(item, list) else _of_item(item, role))
-    ]
+    found: list[Said] = []
+    for item in items:
+        found += _of_list(item, role) if isinstance(item, list) else _of_item(item, role)
+    return found
 
 
 def _of_item(item: Any, role: str | None) -> list[Said]:
@@ -233,15 +232,16 @@ def _spoken(value: dict[str, Any], role: str | None) -> list[Said]:
 
 
 def _is_call(value: dict[str, Any]) -> bool:
-    asked = "toolName" in value or "arguments" in members(value, "function")
-    return asked or _kind(value) in _CALLS
+    if "toolName" in value or _kind(value) in _CALLS:
+        return True
+    return "function" in value and "arguments" in members(value, "function")
 
 
 def _message(value: dict[str, Any], role: str | None) -> Said:
     """Read one message, or one part of one that stands alone."""
     said = Said(_role(value), calls=[], results=[])
     texts: list[str] = []
-    body = next((value[n] for n in ("parts", "contents", "content") if value.get(n)), None)
+    body = value.get("parts") or value.get("contents") or value.get("content") or None
     alone = body is None or _kind(value) in _RESULTS or _is_call(value)
     for part in [value] if alone else _parts(body):
         _read_part(part, said, texts)
@@ -283,8 +283,8 @@ def _read_part(part: Any, said: Said, texts: list[str]) -> None:
         return
     part = members(part, "message_content") or part
     kind = _kind(part)
-    call = next((part[name] for name in _CALL_MEMBERS if isinstance(part.get(name), dict)), None)
-    result = next((part[n] for n in _RESULT_MEMBERS if isinstance(part.get(n), dict)), None)
+    call = _object_under(part, _CALL_MEMBERS)
+    result = _object_under(part, _RESULT_MEMBERS)
     if result is not None or kind in _RESULTS:
         said.results.append(_result(result or part))
     elif call is not None or _is_call(part):
@@ -293,6 +293,14 @@ def _read_part(part: Any, said: Said, texts: list[str]) -> None:
         text = part.get("text", part.get("content") if kind == "text" else None)
         if isinstance(text, str):
             texts.append(text)
+
+
+def _object_under(part: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any] | None:
+    for name in names:
+        found = part.get(name)
+        if isinstance(found, dict):
+            return found
+    return None
 
 
 def _add_call(value: Any, said: Said) -> None:
@@ -320,7 +328,11 @@ def _result(value: dict[str, Any]) -> Result:
 
 
 def _first(value: dict[str, Any], names: tuple[str, ...]) -> Any:
-    return next((value[name] for name in names if value.get(name) is not None), None)
+    for name in names:
+        found = value.get(name)
+        if found is not None:
+            return found
+    return None
 
 
 def _text(value: Any) -> str | None:

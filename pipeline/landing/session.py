@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+import msgspec
+
 from pipeline.landing.decode import decoding, refuse_invalid_utf8, values_of
 from pipeline.landing.model import Damage, RejectError
-from pipeline.landing.times import micros
+from pipeline.landing.times import moments as read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _Place = tuple[int, int]
+_FAILURES = (RejectError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 def read_lines(piece: Piece, decode: Callable[[bytes], T]) -> tuple[list[T], list[Damage]]:
@@ -29,7 +32,14 @@ def read_lines(piece: Piece, decode: Callable[[bytes], T]) -> tuple[list[T], lis
     """
     good: list[T] = []
     damaged: list[Damage] = []
+    utf8 = _is_utf8(piece.data)
     for place, line in _lines(piece):
+        if utf8:
+            try:
+                good.append(decode(line))
+                continue
+            except _FAILURES:
+                pass  # decoded once more, to tell why
         found = _read(line, place, decode)
         if isinstance(found, Damage) and (parts := list(values_of(line)))[1:]:
             results = [_read(data, (place[0], place[1] + at), decode) for at, data in parts]
@@ -46,10 +56,21 @@ def read_lines(piece: Piece, decode: Callable[[bytes], T]) -> tuple[list[T], lis
 def _lines(piece: Piece) -> Iterator[tuple[_Place, bytes]]:
     offset = piece.offset
     for number, line in enumerate(piece.data.split(b"\n"), piece.line):
-        body = line.lstrip()
-        if data := body.rstrip():
-            yield (number, offset + len(line) - len(body)), data
+        if line[:1] == b"{" and line[-1:] == b"}":
+            yield (number, offset), line
+        else:
+            body = line.lstrip()
+            if data := body.rstrip():
+                yield (number, offset + len(line) - len(body)), data
         offset += len(line) + 1
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        refuse_invalid_utf8(data)
+    except RejectError:
+        return False
+    return True
 
 
 def _read(data: bytes, place: _Place, decode: Callable[[bytes], T]) -> T | Damage:
@@ -88,7 +109,8 @@ def first_and_last(moments: Iterable[When]) -> tuple[When, When]:
     >>> first_and_last(["2026-01-02T00:00:00Z", None, "2026-01-01T12:00:00+02:00"])
     ('2026-01-01T12:00:00+02:00', '2026-01-02T00:00:00Z')
     """
-    known = [(at, moment) for moment in moments if (at := micros(moment)) is not None]
+    told = [moment for moment in moments if moment is not None]
+    known = [(at, moment) for at, moment in zip(read(told), told, strict=True) if at is not None]
     if not known:
         return None, None
     return min(known, key=lambda pair: pair[0])[1], max(known, key=lambda pair: pair[0])[1]

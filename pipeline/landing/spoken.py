@@ -60,6 +60,8 @@ def usage_of(value: dict[str, Any]) -> Usage | None:
     Usage(prompt_tokens=7, completion_tokens=2)
     """
     names = ("usage_metadata", "usage")
+    if value.keys().isdisjoint(names):
+        return None
     told = next((found for name in names if (found := members(value, name))), {})
     read = [told.get(name) for name in ("input_tokens", "prompt_tokens", *_READ_ANEW)]
     written = [told.get(name) for name in ("output_tokens", "completion_tokens")]
@@ -107,8 +109,9 @@ def _plain(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _heard(item: dict[str, Any]) -> Iterator[Heard]:
-    for said in read([_plain(item)], None):
-        yield from _answers(said, silence=_silence(item))
+    for said in read(_plain(item), None):
+        if said.results:
+            yield from _answers(said, silence=_silence(item))
         calls = [
             ToolCall(id=call.id, name=call.name, arguments=call.arguments) for call in said.calls
         ]

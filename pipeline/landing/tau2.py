@@ -14,7 +14,8 @@ from msgspec import UNSET, field
 
 from pipeline.landing.canonical import expected_arguments
 from pipeline.landing.decode import decoding
-from pipeline.landing.framing import member_of, members_but
+from pipeline.landing.framing import member_of
+from pipeline.landing.members import members_but
 from pipeline.landing.messages import Id, Raw  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.model import RejectError
 from pipeline.landing.unmapped import (

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NAIVE_EPOCH = EPOCH.replace(tzinfo=None)
 _MICRO = timedelta(microseconds=1)
 
 # Numbers say their own unit: today is 1.8e9 s, 1.8e12 ms, 1.8e15 us, 1.8e18 ns.
@@ -22,10 +23,12 @@ def moments(values: Sequence[Any]) -> list[int | None]:
     [1000000, 1500000, None, None]
     """
     read = datetime.fromisoformat
-    try:
-        return [None if text is None else (read(text) - EPOCH) // _MICRO for text in values]
-    except (TypeError, ValueError):  # numbers, naive times, or no moments: each by itself
-        return [micros(value) for value in values]
+    for epoch in (EPOCH, _NAIVE_EPOCH):
+        try:
+            return [None if text is None else (read(text) - epoch) // _MICRO for text in values]
+        except (TypeError, ValueError):  # numbers, no moments, some times naive and others not
+            continue
+    return [micros(value) for value in values]
 
 
 def micros(value: object) -> int | None:

@@ -91,7 +91,8 @@ class Given:
     """What the attributes of spans and resource tell of the run as a whole."""
 
     def __init__(self, tree: Tree, resource: Mapping[str, Any]) -> None:
-        self._holders = [*(span.attributes for span in tree.spans), resource]
+        told = (*(span.attributes for span in tree.spans), resource)
+        self._holders = [attributes for attributes in told if attributes]
         self._resource = resource
 
     def _values(self, names: Iterable[str]) -> Iterator[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from pipeline.landing.canonical import arguments
@@ -65,15 +65,18 @@ class Fresh:
     """Tells what is new in histories that repeat everything said before."""
 
     def __init__(self) -> None:
-        self._seen: Counter[Hashable] = Counter()
+        self._seen: dict[Hashable, int] = {}
 
     def __call__(self, keys: Iterable[Hashable]) -> Iterator[bool]:
         """Tell of each item of a history whether it was not yet in the histories before."""
-        now: Counter[Hashable] = Counter()
+        now: dict[Hashable, int] = {}
+        seen = self._seen
         for key in keys:
-            now[key] += 1
-            yield now[key] > self._seen[key]
-        self._seen |= now
+            times = now[key] = now.get(key, 0) + 1
+            yield times > seen.get(key, 0)
+        for key, times in now.items():
+            if times > seen.get(key, 0):
+                seen[key] = times
 
 
 def _same(step: Step, reading: Reading) -> bool:

@@ -91,8 +91,7 @@ def _layer(source: Source, copies: Copies) -> Iterator[Source] | None:
     if not source.path.is_file():
         with source.open() as stream:
             return iter([_copy(_blocks(stream), _room(copies, _name(source)), source.shown)])
-    with source.open() as file:
-        first = file.read(8)
+    first = source.head.text[:8]
     if first.startswith(ZIP) and not is_archive(source.head):
         return _members(source, copies)
     for magic, unpack in PACKED.items():

@@ -33,6 +33,7 @@ _USAGE = {
     "service_tier", "total_tokens",
 }  # fmt: skip
 _KNOWN = _READ | LEFT_OUT
+_HOLDERS = (list, dict)
 _TELLING = {"role", "type", "parts", "text", "functionCall", "functionResponse"}
 _SURELY = {"tool_calls", "function", "message"}
 _INSIDE = ("content", "contents", "parts", "tool_calls", "function", "message")
@@ -57,9 +58,10 @@ def unheard(message: Any, *, surely: bool = False) -> Unmapped:
     elif isinstance(message, dict) and (surely or not _TELLING.isdisjoint(message)):
         add(found, rest(message, _KNOWN))
         add(found, unknown_usage(message))
-        for name in _INSIDE:
-            if isinstance(message.get(name), list | dict):
-                add(found, unheard(message[name], surely=name in _SURELY), name)
+        for name in () if message.keys().isdisjoint(_INSIDE) else _INSIDE:
+            inside = message.get(name)
+            if isinstance(inside, _HOLDERS):
+                add(found, unheard(inside, surely=name in _SURELY), name)
     return found
 
 
@@ -67,5 +69,6 @@ def unknown_usage(holder: dict[str, Any]) -> Unmapped:
     """Return what is not known of the tokens that a message or a record tells."""
     found: Unmapped = {}
     for name in ("usage", "usage_metadata"):
-        add(found, rest(members(holder, name), _USAGE), name)
+        if name in holder:
+            add(found, rest(members(holder, name), _USAGE), name)
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -118,6 +119,7 @@ def names() -> tuple[str, ...]:
     return _NAMES
 
 
+@cache
 def get(name: str) -> Format:
     """Return the format called `name`.
 

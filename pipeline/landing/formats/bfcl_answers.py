@@ -81,7 +81,7 @@ def _alternatives(calls: list[dict[str, Any]]) -> list[list[Expected]]:
 
 def _told(call: PythonCall, turn: int) -> Expected:
     # How arguments by position are called is not told, so they match whatever was given.
-    arguments = UNSET if call.by_position else call.arguments()
+    arguments = UNSET if call.by_position else call.arguments
     return Expected(call.name, arguments, turn_index=turn)
 
 

@@ -52,7 +52,7 @@ def _calls(response: Any) -> list[tuple[str, msgspec.Raw]] | None:
     """Return the calls of a response; None where it is a text."""
     if isinstance(response, str):
         said = calls_of(response)
-        return None if said is None else [(call.name, call.arguments()) for call in said]
+        return None if said is None else [(call.name, call.arguments) for call in said]
     if not isinstance(response, list) or not all(isinstance(call, dict) for call in response):
         raise RejectError("wrong_type", "a response is neither text nor a list of calls")
     return [(name, msgspec.Raw(_encode(args))) for call in response for name, args in call.items()]
@@ -89,6 +89,8 @@ def _shares(value: Any, responses: int) -> list[float]:
 
 
 def _count(record: Record, steps: list[Step]) -> None:
+    if record.input_token_count is record.output_token_count is record.latency is None:
+        return
     responses = [step for step in steps if step.kind != "tool_call"]
     shares = {
         name: _shares(getattr(record, name), len(responses))

@@ -201,7 +201,7 @@ def _labels(sample: Sample, log: Evaluation, worths: dict[str, float | None]) ->
 def _unmapped(sample: Sample, log: Evaluation) -> Unmapped:
     found: Unmapped = {}
     add(found, sample.unmapped)
-    add(found, rest(sample.metadata or {}, ()))
+    add(found, rest(sample.metadata or {}))
     if not isinstance(sample.input, UnsetType):
         add(found, unheard(msgspec.json.decode(sample.input)), "input")
     add(found, log.unmapped)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -35,10 +36,15 @@ _objects = msgspec.json.Decoder(list[dict[str, Any]]).decode
 
 def _camel(record: dict[str, Any]) -> dict[str, Any]:
     """Respell the keys of exports that write them in snake_case."""
-    return {_UNDERSCORE.sub(lambda m: m[1].upper(), key): value for key, value in record.items()}
+    return {_spelled(key): value for key, value in record.items()}
 
 
 _UNDERSCORE = re.compile(r"_([a-z])")
+
+
+@lru_cache(maxsize=1 << 12)
+def _spelled(key: str) -> str:
+    return _UNDERSCORE.sub(lambda found: found[1].upper(), key)
 
 
 def _key(data: bytes) -> str | None:

@@ -100,7 +100,7 @@ class Exported(Noting):
         add(found, rest(_object(self.extra), _EXTRA), "extra")
         if self.parent_run_id is not None:  # a root's metadata are the run's labels
             own = {k: v for k, v in self.metadata.items() if not k.startswith(_PRIVATE)}
-            add(found, rest(own, ()), "metadata")
+            add(found, rest(own), "metadata")
         role = _ROLES.get(self.run_type)
         if role == "llm":
             add(found, unwrapped(_plain(self.inputs)), "inputs")

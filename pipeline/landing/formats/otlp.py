@@ -15,8 +15,8 @@ from msgspec import UNSET, UnsetType
 
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
-from pipeline.landing.framing import members_but
 from pipeline.landing.genai import tells_messages
+from pipeline.landing.members import members_but
 from pipeline.landing.model import RejectError
 from pipeline.landing.otlp import Entry, camel, hex_id
 from pipeline.landing.otlp_export import (
@@ -232,9 +232,11 @@ def sniff(head: Head) -> str | None:
             return "scopes of OTLP"
         for name in MEMBERS if isinstance(value, dict) else ():
             items = value.get(name)
+            if not isinstance(items, list):
+                continue
             if "ogs" in name and VOCABULARY not in head.text:
                 continue  # what a program logs, but no agent
-            if isinstance(items, list) and (_is_resource(items[0]) if items else head.has(name)):
+            if _is_resource(items[0]) if items else head.has(name):
                 return f"{name} of OTLP"
     return None
 
