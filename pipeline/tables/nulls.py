@@ -69,6 +69,10 @@ OF_METRIC: dict[str, list[Cause]] = {
 }
 
 
+OF_SUMS = 3
+"""So many of the first `conditions` are those of the table `sums`; the others tell reasons."""
+
+
 def causes(metric: Metric) -> list[Cause]:
     """Return what can make the metric null, the first that holds counts."""
     if metric.family == "response":
