@@ -131,9 +131,7 @@ def by_task(metrics: Sequence[Metric], groups: Sequence[Group]) -> str:
         GROUP BY ALL"""  # noqa: S608 - names of the registry
 
 
-def by_kind(
-    metrics: Sequence[Metric], groups: Sequence[Group], *, means_only: bool = False
-) -> str:
+def by_kind(metrics: Sequence[Metric], groups: Sequence[Group], *, means_only: bool = False) -> str:
     """Return the query of all other sums per group and kind of run, over the same."""
     told = " + ".join(
         f"CASE WHEN {condition} THEN {1 << bit} ELSE 0 END"
