@@ -180,7 +180,8 @@ def _ranges(metrics: Sequence[Metric], groups: Sequence[Group]) -> str:
     def spread(metric: Metric) -> str:
         part = quoted(f"sums_{metric.name}")
         own = f"scale_of(min({part}.lo), max({part}.hi))"
-        own = f"greatest(1.0, {own})" if is_whole(metric) else own
+        # Whole numbers were added as they are: their units are no larger, and fit 128 bits.
+        own = f"greatest(1.0, least({own}, 2.0 ** 49))" if is_whole(metric) else own
         scale = literal(SCALES[metric.kind]) if metric.kind in SCALES else own
         return f"{{'lo': min({part}.lo), 'hi': max({part}.hi), 'scale': {scale}}}"
 
