@@ -56,20 +56,15 @@ def roll_up(con: DuckDBPyConnection, metrics: Sequence[Metric], groups: Sequence
     for table, query in {
         "ranges": _ranges(metrics, groups),
         "sums": _sums(metrics, groups),
-        "task_sums": f"{_numbered(metrics, groups, 'by_task')} WHERE task_id IS NOT NULL",
+        "task_sums": f"{_numbered(groups, 'by_task')} WHERE task_id IS NOT NULL",
         "betweens": _betweens(metrics),
     }.items():
         con.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS {query}")
 
 
 def units(metric: Metric, value: str, scale: str) -> str:
-    """Return the SQL of a metric's value in whole units; what is whole stays as it is."""
-    return f"{value}::BIGINT" if is_whole(metric) else f"fixed({value}, {scale})"
-
-
-def is_whole(metric: Metric) -> bool:
-    """Tell whether a metric's column is one of whole numbers."""
-    return metric.kind in ("flag", "count") or (metric.kind == "amount" and metric.unit == "tokens")
+    """Return the SQL of a metric's value in whole units; flags and counts are whole as they are."""
+    return f"{value}::BIGINT" if metric.kind in ("flag", "count") else f"fixed({value}, {scale})"
 
 
 def literal(scale: float) -> str:
@@ -80,7 +75,7 @@ def literal(scale: float) -> str:
 def create_scales(
     con: DuckDBPyConnection, metrics: Sequence[Metric], groups: Sequence[Group]
 ) -> None:
-    """Create the table `scales`, of the metrics that are `amounts`: one row per group."""
+    """Create the table `scales`, of the metrics that are amounts: one row per group."""
 
     def scale(metric: Metric) -> str:
         name = quoted(metric.name)
@@ -115,8 +110,8 @@ def merged(metrics: Sequence[Metric], groups: Sequence[Group], parts: str) -> st
 
 
 def amounts(metrics: Sequence[Metric]) -> list[Metric]:
-    """Return the metrics whose scale depends on their values, and must be known before they add."""
-    return [metric for metric in metrics if metric.kind not in SCALES and not is_whole(metric)]
+    """Return the metrics whose scale depends on their values."""
+    return [metric for metric in metrics if metric.kind not in SCALES]
 
 
 def by_task(metrics: Sequence[Metric], groups: Sequence[Group]) -> str:
@@ -180,31 +175,18 @@ def _ranges(metrics: Sequence[Metric], groups: Sequence[Group]) -> str:
     def spread(metric: Metric) -> str:
         part = quoted(f"sums_{metric.name}")
         own = f"scale_of(min({part}.lo), max({part}.hi))"
-        # Whole numbers were added as they are: their units are no larger, and fit 128 bits.
-        own = f"greatest(1.0, least({own}, 2.0 ** 49))" if is_whole(metric) else own
         scale = literal(SCALES[metric.kind]) if metric.kind in SCALES else own
         return f"{{'lo': min({part}.lo), 'hi': max({part}.hi), 'scale': {scale}}}"
 
     return per_group(groups, _each(metrics, "range", spread), "by_kind")
 
 
-def _numbered(metrics: Sequence[Metric], groups: Sequence[Group], table: str) -> str:
-    """Return a table's rows with the number of their group in place of its columns.
-
-    Whole amounts, which were summed as they are, come in the units of their group.
-    """
+def _numbered(groups: Sequence[Group], table: str) -> str:
+    """Return a table's rows with the number of their group in place of its columns."""
     own = "".join(f", {quoted(group.alias)}" for group in groups)
     left_out = f" EXCLUDE ({own[2:]})" if own else ""
-    prefix, macro = ("task_sums", "gathered_in") if table == "by_task" else ("sums", "summed_in")
-    whole = [metric for metric in metrics if metric.kind not in SCALES and is_whole(metric)]
-    scaled = _each(
-        whole,
-        prefix,
-        lambda m: f"{macro}({table}.{quoted(f'{prefix}_{m.name}')}, {quoted(f'range_{m.name}')})",
-    )
-    replaced = f" REPLACE ({scaled})" if whole else ""
     return f"""
-        SELECT ranges.group_id, {table}.*{left_out}{replaced}
+        SELECT ranges.group_id, {table}.*{left_out}
         FROM {table} JOIN ranges ON {same(groups, table, "ranges")}"""  # noqa: S608 - quoted names
 
 
@@ -223,11 +205,11 @@ def _sums(metrics: Sequence[Metric], groups: Sequence[Group]) -> str:
     return f"""
         SELECT kind & 1 > 0 AS alone, kind & 2 > 0 AS errored, kind & 4 > 0 AS vacuous,
             * REPLACE ({_each(metrics, "sums", part)})
-        FROM ({_numbered(metrics, groups, "by_kind")})
+        FROM ({_numbered(groups, "by_kind")})
         UNION ALL BY NAME
         SELECT task_id IS NULL AS alone, false AS errored, false AS vacuous,
             group_id, alone::INTEGER AS kind, 0 AS n_rows, {_each(metrics, "sums", totals)}
-        FROM ({_numbered(metrics, groups, "by_task")})
+        FROM ({_numbered(groups, "by_task")})
         GROUP BY ALL"""  # noqa: S608 - same
 
 

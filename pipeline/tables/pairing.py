@@ -13,7 +13,7 @@ import polars as pl
 from pipeline import queries
 from pipeline.plain import frame
 from pipeline.tables.arm_runs import ARMS, value_of
-from pipeline.tables.fixed_point import SCALES, amounts, literal, units
+from pipeline.tables.fixed_point import SCALES, literal, units
 from pipeline.tables.groups import quoted
 
 if TYPE_CHECKING:
@@ -68,10 +68,10 @@ def pairs(
     return pl.concat(found)
 
 
-def scales_of(con: DuckDBPyConnection, metrics: Sequence[Metric]) -> dict[str, float]:
+def scales_of(con: DuckDBPyConnection, metrics: Iterable[Metric]) -> dict[str, float]:
     """Return each metric's scale: one for all arms, so that equal values stay equal."""
     con.execute(queries.read("tables/fixed_point"))
-    open_ended = [metric.name for metric in amounts(metrics)]
+    open_ended = [metric.name for metric in metrics if metric.kind not in SCALES]
     known = {metric.name: SCALES.get(metric.kind, 1.0) for metric in metrics}
     if not open_ended:
         return known

@@ -13,8 +13,6 @@
 --             summed_flags(x)             the same of values 0 and 1
 --             summed_fractions(x, units)  the same of values from 0 to 1: a square is rounded to
 --                                         2^-62, which costs a third of multiplying in HUGEINT
---             gathered_in(part, range), summed_in(part, range)
---                                         a part of whole numbers in the units of their range
 --             pooled(x, num, den)         aggregate: num and den of a kind of run in which x is
 --                                         null always or never
 --             scatter(n, total, squares)  Σ(x − mean)², in exact integers up to the last step
@@ -57,18 +55,6 @@ CREATE OR REPLACE TEMP MACRO summed_fractions(x, units) AS {
     'squares': sum((x * x * 2.0 ** 62)::BIGINT) * 68719476736::HUGEINT,
     'lo': min(x),
     'hi': max(x)
-};
-
-CREATE OR REPLACE TEMP MACRO gathered_in(part, spread) AS {
-    'n': part.n,
-    'total': part.total * spread.scale::HUGEINT
-};
-
-CREATE OR REPLACE TEMP MACRO summed_in(part, spread) AS {
-    'n': part.n,
-    'squares': part.squares * spread.scale::HUGEINT * spread.scale::HUGEINT,
-    'lo': part.lo,
-    'hi': part.hi
 };
 
 CREATE OR REPLACE TEMP MACRO pooled(x, num, den) AS {

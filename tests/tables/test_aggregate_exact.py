@@ -137,17 +137,3 @@ def test_mean_and_deviation_hold_for_any_floats(scores_of_runs, values):
     std = sqrt(sum((x - mean) ** 2 for x in exact) / (len(exact) - 1))
     assert row["std"] == pytest.approx(std, rel=1e-14, abs=unit)
     assert min(values) <= row["mean"] <= max(values)
-
-
-@few
-@given(values=st.lists(st.integers(0, 10**7) | st.integers(0, 2**62), min_size=2, max_size=40))
-def test_tokens_are_summed_as_the_whole_numbers_they_are(scores_of_runs, values):
-    """Also where they are too many for units of a power of two above 1."""
-    row = aggregate_scores(
-        scores_of_runs([{"total_tokens": v} for v in values]), [get("total_tokens")]
-    ).row(0, named=True)
-    mean = Fraction(sum(values), len(values))
-    assert row["mean"] == pytest.approx(float(mean), rel=1e-15)
-    std = sqrt(sum((x - mean) ** 2 for x in values) / (len(values) - 1))
-    assert row["std"] == pytest.approx(std, rel=1e-12, abs=max(values) * 2.0**-48)
-    assert (row["min"], row["max"]) == (float(min(values)), float(max(values)))
