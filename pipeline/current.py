@@ -100,15 +100,30 @@ def _name(batch: Folder, policy: Policy, tasks: list[str]) -> str:
     return "s-" + told.hexdigest()[:24]
 
 
+def known_tasks(latest: pl.DataFrame) -> str:
+    """Name all tasks in force: scores made while these were have the name they would have now."""
+    told = ", ".join(_texts(latest.sort("suite", "task_id")))
+    return xxh3_128(f"{METRICS_VERSION}\0{told}".encode()).hexdigest()
+
+
 def current(lake: Lake, policy: Policy) -> Current:
-    """Find the scores that count under `policy`."""
+    """Find the scores that count under `policy`.
+
+    Where no task has changed since a batch was scored, its manifest says so, and the batch need
+    not be read for the tasks it attempts.
+    """
     latest = latest_tasks(lake)
     found = {folder.name: folder for folder in lake.scores(policy.hash)}
+    known = known_tasks(latest)
+    made = {f.manifest["batch"]: f for f in found.values() if f.manifest.get("tasks") == known}
+    batches = lake.batches()
+    asked = [batch for batch in batches if batch.name not in made]
+    named = zip(asked, score_names(asked, policy, latest), strict=True)
+    made |= {batch.name: found[name] for batch, name in named if name in found}
     scores: list[Folder] = []
     unscored: list[Folder] = []
-    batches = lake.batches()
-    for batch, name in zip(batches, score_names(batches, policy, latest), strict=True):
-        score = found.get(name)
+    for batch in batches:
+        score = made.get(batch.name)
         if score is not None:
             scores.append(score)
         elif batch.rows("runs"):

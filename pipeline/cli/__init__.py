@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from pipeline.cli.group import LazyGroup
@@ -30,6 +32,8 @@ def main(ctx: click.Context, config: str | None, *, debug: bool) -> None:
 
     Exit codes: 0 fine, 1 gate failed, 2 usage or input error, 3 cannot be judged.
     """  # noqa: D301 - click takes the backspace for "leave these lines"
+    # What NumPy multiplies here is small: its threads would spend more on waiting than they save.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     session = ctx.ensure_object(Session)
     session.config, session.debug = config, debug
     if ctx.invoked_subcommand is None:

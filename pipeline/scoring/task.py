@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from pipeline.current import score_name, tasks_of
+from pipeline.current import known_tasks, score_name, tasks_of
 from pipeline.errors import LakeError
 from pipeline.lake import Lake
 from pipeline.landing.commit import latest_tasks
@@ -36,7 +36,8 @@ class ScoreBatch:
         """Score one batch, unless an earlier attempt has left its scores."""
         lake = Lake.open(self.lake)
         batch = _batch(self.lake, batch_name)
-        tasks = tasks_of(batch, _latest(self.lake, tuple(f.name for f in lake.tasks())))
+        latest, known = _latest(self.lake, tuple(f.name for f in lake.tasks()))
+        tasks = tasks_of(batch, latest)
         name = score_name(batch, self.policy, tasks)
         done = self.shelf.get(name)
         if done is not None:
@@ -44,7 +45,7 @@ class ScoreBatch:
         scored = score_batch(lake, batch, tasks, self.policy)
         manifest = {
             "name": name, "batch": batch.name, "policy": self.policy.hash,
-            "metrics": METRICS_VERSION, "rekeyed": scored.rekeyed,
+            "metrics": METRICS_VERSION, "tasks": known, "rekeyed": scored.rekeyed,
             "distinct": scored.scores["run_key"].n_unique(), "of_runs": batch.rows("runs"),
         }  # fmt: skip
         tables = {"scores": scored.scores, "call_scores": scored.calls}
@@ -84,6 +85,7 @@ def _batches(lake: str) -> dict[str, Folder]:
 
 
 @lru_cache(maxsize=1)
-def _latest(lake: str, _folders: tuple[str, ...]) -> pl.DataFrame:
-    """Return the tasks in force: read once per process, until new ones land."""
-    return latest_tasks(Lake.open(lake))
+def _latest(lake: str, _folders: tuple[str, ...]) -> tuple[pl.DataFrame, str]:
+    """Return the tasks in force and their name: read once per process, until new ones land."""
+    latest = latest_tasks(Lake.open(lake))
+    return latest, known_tasks(latest)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scipy import stats
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -19,8 +17,10 @@ def benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:
     >>> benjamini_hochberg([0.01, None, 0.04, 0.03])
     [0.03, None, 0.04, 0.04]
     """
-    known = [p for p in p_values if p is not None]
-    if not known:
-        return list(p_values)
-    adjusted = iter(stats.false_discovery_control(known).tolist())
-    return [None if p is None else next(adjusted) for p in p_values]
+    known = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    adjusted: list[float | None] = [None] * len(p_values)
+    least = 1.0
+    for rank, (p, place) in reversed(list(enumerate(known, 1))):
+        least = min(least, p * (len(known) / rank))
+        adjusted[place] = least
+    return adjusted

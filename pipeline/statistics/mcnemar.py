@@ -9,37 +9,37 @@ conditional", BMC Medical Research Methodology 13:91).
 
 from __future__ import annotations
 
-from scipy import stats
+# The tail of a binomial is an incomplete beta function: `scipy.stats`, which has it by name, takes
+# longer to load than most comparisons take in all.
+from scipy import special
 
 
 def exact_p(losses: int, wins: int) -> float:
-    """Return the exact two-sided p-value.
+    """Return the exact two-sided p-value: twice the smaller tail, as ½ makes both alike.
 
     >>> round(exact_p(9, 1), 4)
     0.0215
     """
-    changed = losses + wins
-    return float(stats.binomtest(losses, changed).pvalue) if changed else 1.0
+    return min(1.0, 2 * exact_p_one_sided(max(losses, wins), min(losses, wins)))
 
 
 def exact_p_one_sided(losses: int, wins: int) -> float:
-    """Return the exact p-value of more losses than wins.
+    """Return the exact p-value of more losses than wins: P(as many or more).
 
     >>> exact_p_one_sided(3, 0)
     0.125
     """
-    return float(stats.binom.sf(losses - 1, losses + wins, 0.5))
+    return float(special.betainc(losses, wins + 1, 0.5)) if losses else 1.0
 
 
 def mid_p_one_sided(losses: int, wins: int) -> float:
-    """Return the mid-p value of more losses than wins: P(more) + ½·P(as many).
+    """Return the mid-p value of more losses than wins: halfway from P(more) to P(as many or more).
 
     >>> mid_p_one_sided(3, 0), mid_p_one_sided(0, 0)
     (0.0625, 0.5)
     """
-    changed = losses + wins
-    beyond = stats.binom.sf(losses, changed, 0.5)
-    return float(beyond + stats.binom.pmf(losses, changed, 0.5) / 2)
+    more = float(special.betainc(losses + 1, wins, 0.5)) if wins else 0.0
+    return (more + exact_p_one_sided(losses, wins)) / 2
 
 
 def mid_p(losses: int, wins: int) -> float:

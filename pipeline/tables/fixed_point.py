@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pipeline import queries
 from pipeline.tables.groups import aliases, per_group, quoted, same
-from pipeline.tables.nulls import conditions
+from pipeline.tables.nulls import OF_SUMS, conditions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,16 +27,24 @@ largest value does not coarsen another's."""
 
 
 def create_sums(
-    con: DuckDBPyConnection, metrics: Sequence[Metric], groups: Sequence[Group]
+    con: DuckDBPyConnection,
+    metrics: Sequence[Metric],
+    groups: Sequence[Group],
+    *,
+    means_only: bool = False,
 ) -> None:
     """Create `ranges`, `sums`, `task_sums` and `betweens` from the view `grouped`.
 
-    `sql/tables/aggregate.sql` and `sql/tables/trend.sql` read them, and say what they hold.
+    `sql/tables/aggregate.sql` and `sql/tables/trend.sql` read them, and say what they hold. Who
+    wants means and their intervals only, no spread and no pooled counts, has them sooner.
     """
     con.execute(queries.read("tables/fixed_point"))
     create_scales(con, metrics, groups)
     con.execute(f"CREATE OR REPLACE TEMP TABLE by_task AS {by_task(metrics, groups)}")
-    con.execute(f"CREATE OR REPLACE TEMP TABLE by_kind AS {by_kind(metrics, groups)}")
+    # Of runs that are clusters of their own, squares are part of the interval.
+    least = means_only and not con.sql("FROM by_task WHERE task_id IS NULL LIMIT 1").fetchall()
+    kinds = by_kind(metrics, groups, means_only=least)
+    con.execute(f"CREATE OR REPLACE TEMP TABLE by_kind AS {kinds}")
     roll_up(con, metrics, groups)
 
 
@@ -118,17 +126,19 @@ def by_task(metrics: Sequence[Metric], groups: Sequence[Group]) -> str:
         GROUP BY ALL"""  # noqa: S608 - names of the registry
 
 
-def by_kind(metrics: Sequence[Metric], groups: Sequence[Group]) -> str:
+def by_kind(metrics: Sequence[Metric], groups: Sequence[Group], *, means_only: bool = False) -> str:
     """Return the query of all other sums per group and kind of run, over the same."""
     told = " + ".join(
         f"CASE WHEN {condition} THEN {1 << bit} ELSE 0 END"
         for bit, condition in enumerate(conditions(metrics))
+        if not means_only or bit < OF_SUMS
     )
+    summed, pooled = (_ends, _unpooled) if means_only else (_summed, _pooled)
     return f"""
         SELECT
             {_keys(groups)}{told} AS kind, count(*) AS n_rows,
-            {_each(metrics, "sums", _summed)}, {_each(metrics, "pooled", _pooled)}
-        FROM {_source(metrics, groups)}
+            {_each(metrics, "sums", summed)}, {_each(metrics, "pooled", pooled)}
+        FROM {"grouped" if means_only else _source(metrics, groups)}
         GROUP BY ALL"""  # noqa: S608 - same
 
 
@@ -147,9 +157,17 @@ def _summed(metric: Metric) -> str:
     return f"{macro}({name}, {_units(metric)})"
 
 
+def _ends(metric: Metric) -> str:
+    return f"ends({quoted(metric.name)})"
+
+
+def _unpooled(_metric: Metric) -> str:
+    return "{'num': NULL::DOUBLE, 'den': NULL::DOUBLE}"
+
+
 def _pooled(metric: Metric) -> str:
     if metric.micro is None:
-        return "{'num': NULL::DOUBLE, 'den': NULL::DOUBLE}"
+        return _unpooled(metric)
     return f"pooled({quoted(metric.name)}, {', '.join(metric.micro)})"
 
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from pipeline.metrics.metric import Metric
 
+OF_SUMS = 3
+"""So many of the first `conditions` are those of the table `sums`; the others tell reasons."""
+
 
 def conditions(metrics: Sequence[Metric]) -> list[str]:
     """Return the conditions that tell kinds of runs apart, one bit of `kind` each.

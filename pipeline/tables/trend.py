@@ -115,7 +115,7 @@ def _aggregated(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the buckets in order, and one row of aggregates per bucket and metric."""
     create_grouped(con, [bucket])
-    create_sums(con, metrics, [bucket])
+    create_sums(con, metrics, [bucket], means_only=True)
     con.register("measures", rules(metrics).to_arrow())
     rows = with_intervals(con.sql(queries.read("tables/aggregate")).pl())
     buckets = _in_order(con, bucket)

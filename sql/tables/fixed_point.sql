@@ -9,6 +9,7 @@
 --             gathered(x)                 aggregate: n and total of x
 --             merged(part)                aggregate: n and total over parts
 --             summed(x, units)            aggregate: n, squares in units, lo and hi of x
+--             ends(x)                     the same without squares
 --             summed_flags(x)             the same of values 0 and 1
 --             summed_fractions(x, units)  the same of values from 0 to 1: a square is rounded to
 --                                         2^-62, which costs a third of multiplying in HUGEINT
@@ -31,6 +32,13 @@ CREATE OR REPLACE TEMP MACRO merged(part) AS {'n': sum(part.n), 'total': sum(par
 CREATE OR REPLACE TEMP MACRO summed(x, units) AS {
     'n': count(x),
     'squares': sum(units::HUGEINT * units),
+    'lo': min(x)::DOUBLE,
+    'hi': max(x)::DOUBLE
+};
+
+CREATE OR REPLACE TEMP MACRO ends(x) AS {
+    'n': count(x),
+    'squares': NULL::HUGEINT,
     'lo': min(x)::DOUBLE,
     'hi': max(x)::DOUBLE
 };

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 from xxhash import xxh3_128_hexdigest
 
-from pipeline.current import current, policy_of, score_name, tasks_of
+from pipeline.current import current, known_tasks, policy_of, score_name, tasks_of
 from pipeline.lake import Lake, run_key_base
 from pipeline.landing.commit import latest_tasks
 
@@ -72,6 +72,8 @@ def _copy(
     with lake.workspace() as work:
         runs = pl.read_parquet(batch.file("runs")).with_columns(moved)
         copy = lake.commit(work, f"batches/{name}", {"runs": runs}, {"replaces": []})
-        told = score_name(copy, policy, tasks_of(copy, latest_tasks(lake)))
+        latest = latest_tasks(lake)
+        told = score_name(copy, policy, tasks_of(copy, latest))
         table = pl.read_parquet(scores.file("scores")).with_columns(moved)
-        lake.commit(work, f"scores/p-{policy.hash}/{told}", {"scores": table}, {})
+        manifest = {"batch": name, "tasks": known_tasks(latest)}
+        lake.commit(work, f"scores/p-{policy.hash}/{told}", {"scores": table}, manifest)

@@ -1,4 +1,7 @@
-"""(f) Tables over many score rows: whole processes, start-up (the same over one run) taken off."""
+"""(f) Tables over many score rows: whole processes, start-up (the same over few runs) taken off.
+
+Both are run in turn: what disturbs the machine for a while disturbs both.
+"""
 
 from __future__ import annotations
 
@@ -47,20 +50,20 @@ def scored(folder: Path, runs: int) -> Path:
 def rows(folder: Path, sizes: Iterable[int], repeats: int) -> list[Row]:
     """Measure every table at every size; the goal is for a million rows."""
     one = scored(folder / "one", 16)
-    start = {name: medians([_run(name, one) for _ in range(repeats)]) for name in TABLES}
     seed = scored(folder / "seed", min(SEED_RUNS, *sizes))
     told = []
     for size in sizes:
         lake = copies(seed, folder / f"lake-{size}", size).path
         for name in TABLES:
-            used = medians([_run(name, lake) for _ in range(repeats)])
+            pairs = [(_run(name, one), _run(name, lake)) for _ in range(repeats)]
+            start, used = map(medians, zip(*pairs, strict=True))
             detail = {
-                "wall_s": used.wall_s - start[name].wall_s,
+                "wall_s": used.wall_s - start.wall_s,
                 "peak_mib": used.peak_mib,
-                "start_up_cpu_s": start[name].cpu_s,
+                "start_up_cpu_s": start.cpu_s,
             }
             goal = "< 1" if size <= 10**6 else ""
-            value = used.cpu_s - start[name].cpu_s
+            value = used.cpu_s - start.cpu_s
             told.append(Row("f", f"{name}, {size:,} rows", value, "CPU s", goal, detail))
         rmtree(lake)
     return told

@@ -58,3 +58,20 @@ def test_mid_p_counts_half_of_what_was_seen(losses, wins):
     assert mid_p_one_sided(losses, wins) == pytest.approx((more + comb(n, losses) / 2) / 2**n)
     assert mid_p_one_sided(losses, wins) + mid_p_one_sided(wins, losses) == pytest.approx(1)
     assert mid_p(losses, wins) <= exact_p(losses, wins) + 1e-12 or losses == wins
+
+
+@given(losses=st.integers(0, 20_000), wins=st.integers(0, 20_000))
+def test_p_values_are_those_of_the_binomial(losses, wins):
+    """SciPy's own distribution, by name, is the oracle."""
+    n = losses + wins
+    as_many = stats.binom.sf(losses - 1, n, 0.5)
+    assert exact_p_one_sided(losses, wins) == pytest.approx(as_many, rel=1e-12)
+    more = stats.binom.sf(losses, n, 0.5)
+    assert mid_p_one_sided(losses, wins) == pytest.approx((as_many + more) / 2, rel=1e-12)
+
+
+@given(losses=counts, wins=counts)
+def test_the_exact_test_is_the_binomial_test(losses, wins):
+    n = losses + wins
+    expected = stats.binomtest(losses, n).pvalue if n else 1.0
+    assert exact_p(losses, wins) == pytest.approx(expected, rel=1e-12)

@@ -6,6 +6,8 @@ from math import sqrt
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from pipeline.errors import InputError
@@ -22,6 +24,11 @@ def test_benjamini_hochberg_of_their_own_example():
     adjusted = benjamini_hochberg(p)
     assert sum(q < 0.05 for q in adjusted) == 4
     assert adjusted[3] == pytest.approx(0.0095 * 15 / 4)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1))
+def test_benjamini_hochberg_is_that_of_scipy(p):
+    assert benjamini_hochberg(p) == stats.false_discovery_control(p).tolist()
 
 
 def test_what_is_no_test_is_not_adjusted_for():

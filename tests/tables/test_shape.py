@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from itertools import pairwise
 from math import sqrt
@@ -180,6 +181,32 @@ def test_scores_in_force_are_found_for_all_batches_together(tmp_path):
     assert len(set(singly)) == 2
     state = current(lake, policy)
     assert (len(state.scores), state.unscored) == (2, [])
+
+
+def test_batches_are_read_for_their_tasks_only_where_tasks_changed(tmp_path, monkeypatch):
+    """Scores say which tasks were in force: as long as these are, no batch need be looked at."""
+    log, tasks = (file.path for file in sample(tmp_path / "log", runs=30, seed=2))
+    land([log, tasks], tmp_path / "lake", workers=1)
+    score(tmp_path / "lake")
+    lake = Lake.open(tmp_path / "lake")
+    looked = []
+
+    def watched(batches, *more):
+        looked.append(len(batches))
+        return score_names(batches, *more)
+
+    monkeypatch.setattr("pipeline.current.score_names", watched)
+    policy = policy_of(lake)
+    assert (len(current(lake, policy).scores), current(lake, policy).unscored) == (1, [])
+    other = {
+        "task_id": "another",
+        "suite": "other",
+        "references": [[{"tool_name": "a", "tool_args": {}}]],
+    }
+    (tmp_path / "tasks.jsonl").write_text(json.dumps(other) + "\n")
+    land([tmp_path / "tasks.jsonl"], tmp_path / "lake", workers=1)
+    assert [len(part) for part in current(lake, policy)[:2]] == [1, 0]
+    assert looked == [0, 0, 2]  # the tasks landed as a batch without runs
 
 
 def test_an_aggregate_reads_every_score_twice_and_no_more(scores_of_runs):
