@@ -19,9 +19,9 @@ from pipeline.landing.documents import Extent, extents_of, section, several
 from pipeline.landing.framing import elements_of, member_of
 from pipeline.landing.glue import unglued
 from pipeline.landing.head import BOM, Head, look, of_several
-from pipeline.landing.lines import Block, blocks
+from pipeline.landing.lines import Block
 from pipeline.landing.members import members_but
-from pipeline.landing.printed import MOST_TRIES, Piece, begun, pieces_of, printed
+from pipeline.landing.printed import Piece, blocks_of, pieces_of, printed
 from pipeline.landing.whole import is_one_value, whole
 
 if TYPE_CHECKING:
@@ -126,16 +126,8 @@ class Source:
 
     def blocks(self, *, glued: bool = False) -> Iterator[Block | Piece]:
         """Yield the same as `lines`, many at a time, and pieces once a document has begun."""
-        tries = MOST_TRIES
         with self.open() as file:
-            for block in blocks(file, glued=glued):
-                at, tries = begun(file, block, tries)
-                if at is not None:
-                    yield block.split(at)[0]
-                    line, offset = block.lines[at], block.offsets[at]
-                    yield from printed(file, line, offset, block.ordinal + at)
-                    return
-                yield block
+            yield from blocks_of(file, glued=glued)
 
     def elements(self, member: str | None = None) -> Iterator[Piece]:
         """Yield one piece per element of the top array, or of the top object's array `member`."""
