@@ -6,6 +6,7 @@ import codecs
 from typing import TYPE_CHECKING
 
 from pipeline.landing import formats
+from pipeline.landing.transport import MOST_LAYERS, is_packed
 
 if TYPE_CHECKING:
     from pipeline.landing.formats import Format
@@ -27,6 +28,8 @@ def unrecognised(source: Source) -> str:
     head = source.head
     if source.damage is not None:
         return f"{source.shown}: damaged archive: {source.damage.detail}"
+    if is_packed(source):
+        return f"{source.shown}: packed more than {MOST_LAYERS} times over; unpack it first"
     if encoding := wide_encoding(head.text):
         return f"{source.shown}: the text is {encoding}; save it as UTF-8"
     if head.framing == "empty":

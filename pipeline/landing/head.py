@@ -84,9 +84,15 @@ def _is_json(text: bytes) -> bool:
 
 
 def _stand_alone(lines: list[bytes]) -> bool:
-    """Tell whether most lines are records by themselves: in a document, commas follow them."""
-    whole = [line[:1] in START and is_whole(line) for line in lines]
-    return 2 * sum(whole) > len(whole)
+    """Tell whether most lines are records by themselves: in a document, commas follow them.
+
+    These may stand on the same line, or begin the next.
+    """
+    ends = [not after.lstrip().startswith(b",") for after in [*lines[1:], b""]]
+    alone = [
+        end and line[:1] in START and is_whole(line) for line, end in zip(lines, ends, strict=True)
+    ]
+    return 2 * sum(alone) > len(alone)
 
 
 def _first_lines(body: bytes) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""Files of several documents, each of which lands as if it were a file of its own."""
+"""Files of several documents, or an array of them, each of which lands as if it were a file."""
 
 from __future__ import annotations
 
@@ -30,9 +30,16 @@ def parted(recognised: Iterable[Recognised]) -> Iterator[Recognised]:
     """
     for found in recognised:
         form = formats.get(found.format)
-        for number, source in enumerate(found.source.apart() if found.apart else [found.source]):
+        for number, source in enumerate(_sources(found, form)):
             known = not number or form.sniff(source.head) is not None
             yield found._replace(source=source if known else _refused(source, form))
+
+
+def _sources(found: Recognised, form: Format) -> list[Source]:
+    """Return a file's documents; of an array that is of no format, its elements are."""
+    if not found.apart:
+        return [found.source]
+    return found.source.apart(elements=form.sniff(found.source.head) is None)
 
 
 def _refused(source: Source, form: Format) -> Source:

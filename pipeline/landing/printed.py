@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from pipeline.landing.documents import Extent, documents_of, section
 from pipeline.landing.framing import elements_of
 from pipeline.landing.head import is_whole
+from pipeline.landing.lines import blocks
 from pipeline.landing.whole import Element
 
 if TYPE_CHECKING:
@@ -41,6 +42,18 @@ def pieces_of(block: Block) -> Iterator[Piece]:
         yield Piece(bytes(data), line, offset, ordinal)
 
 
+def blocks_of(file: BinaryIO, *, glued: bool = False) -> Iterator[Block | Piece]:
+    """Yield lines, many at a time; where a document printed over many begins, what follows them."""
+    tries = MOST_TRIES
+    for block in blocks(file, glued=glued):
+        at, tries = _begun(file, block, tries)
+        if at is not None:
+            yield block.split(at)[0]
+            yield from printed(file, block.lines[at], block.offsets[at], block.ordinal + at)
+            return
+        yield block
+
+
 def printed(file: BinaryIO, line: int, begin: int, ordinal: int) -> Iterator[Piece]:
     """Yield the documents from `begin` on, whole, or the elements of those that are arrays."""
     size = file.seek(0, SEEK_END) - begin
@@ -59,7 +72,7 @@ def _elements(document: Element) -> Iterator[Element]:
         yield Element(body, line + down - 1, offset + at)
 
 
-def begun(file: BinaryIO, block: Block, tries: int) -> tuple[int | None, int]:
+def _begun(file: BinaryIO, block: Block, tries: int) -> tuple[int | None, int]:
     """Return which line of a block begins a document printed over many, and the tries left."""
     for number, size in enumerate(block.sizes):
         at = block.offsets[number] - block.offsets[0]

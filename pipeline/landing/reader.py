@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from io import BytesIO
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
@@ -19,9 +19,9 @@ from pipeline.landing.documents import Extent, extents_of, section, several
 from pipeline.landing.framing import elements_of, member_of
 from pipeline.landing.glue import unglued
 from pipeline.landing.head import BOM, Head, look, of_several
-from pipeline.landing.lines import Block, blocks
+from pipeline.landing.lines import Block
 from pipeline.landing.members import members_but
-from pipeline.landing.printed import MOST_TRIES, Piece, begun, pieces_of, printed
+from pipeline.landing.printed import Piece, blocks_of, pieces_of, printed
 from pipeline.landing.whole import is_one_value, whole
 
 if TYPE_CHECKING:
@@ -58,16 +58,14 @@ class Source:
         file = self.path.open("rb")
         return file if self.within is None else section(file, self.within, closes=True)
 
-    def apart(self) -> list[Source]:
+    def apart(self, *, elements: bool = False) -> list[Source]:
         """Return each of the file's documents as a source; the file itself where it holds one.
 
-        Places in such a source count from the document's begin.
+        With `elements`, those of an array count as documents. Places in such a source count from
+        the document's begin.
         """
-        if not self._may_hold_several:
-            return [self]
-        with self.open() as file:
-            extents = list(extents_of(file))
-        if len(extents) < 2:  # noqa: PLR2004 - more than one
+        extents = list(self._extents(elements=elements))
+        if not extents:
             return [self]
         found = [replace(self, within=extent, damage=None) for extent in extents]
         return [*found[:-1], replace(found[-1], damage=self.damage)]
@@ -80,12 +78,20 @@ class Source:
         return json and not self._is_one_value
 
     def first(self) -> Source | None:
-        """Return the first of several documents as a source; None where there are not several."""
-        if not self._may_hold_several:
-            return None
-        with self.open() as file:
-            extents = list(islice(extents_of(file), 2))
-        return replace(self, within=extents[0], damage=None) if extents[1:] else None
+        """Return the first of several documents, or of an array's elements, as a source."""
+        extent = next(self._extents(elements=True), None)
+        return None if extent is None else replace(self, within=extent, damage=None)
+
+    def _extents(self, *, elements: bool) -> Iterator[Extent]:
+        """Yield where the documents stand; nothing where there is but one."""
+        if elements and self.within is None and self.head.framing == "array":
+            for number, (data, line, offset, *_) in enumerate(self.elements()):
+                yield Extent(line, offset, len(data), number)
+        elif self._may_hold_several:
+            with self.open() as file:
+                found = extents_of(file)
+                two = list(islice(found, 2))
+                yield from chain(two, found) if two[1:] else ()
 
     @cached_property
     def head(self) -> Head:
@@ -126,16 +132,8 @@ class Source:
 
     def blocks(self, *, glued: bool = False) -> Iterator[Block | Piece]:
         """Yield the same as `lines`, many at a time, and pieces once a document has begun."""
-        tries = MOST_TRIES
         with self.open() as file:
-            for block in blocks(file, glued=glued):
-                at, tries = begun(file, block, tries)
-                if at is not None:
-                    yield block.split(at)[0]
-                    line, offset = block.lines[at], block.offsets[at]
-                    yield from printed(file, line, offset, block.ordinal + at)
-                    return
-                yield block
+            yield from blocks_of(file, glued=glued)
 
     def elements(self, member: str | None = None) -> Iterator[Piece]:
         """Yield one piece per element of the top array, or of the top object's array `member`."""
@@ -160,11 +158,11 @@ class Source:
 
     @cached_property
     def several(self) -> bool:
-        """Tell whether the file holds more than one document."""
+        """Tell whether the file holds more than one document, be they an array's elements."""
         if self.head.framing == "lines" and self.head.second is None:
             with self.open() as file:
                 return several(file)
-        return self.head.framing in {"lines", "documents"}
+        return self.head.framing in {"lines", "documents", "array"}
 
     def members(self, member: str) -> Iterator[Piece]:
         """Yield one piece per element of the array `member` of each document that has one.

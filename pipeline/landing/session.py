@@ -1,39 +1,71 @@
 """A session log as one record: its lines decoded one by one, the damaged ones reported.
 
 A session is one run, so its file is one record; but it was written line by line, and a line that
-cannot be read must not lose the rest.
+cannot be read must not lose the rest. Printed over many lines, one value after the other or as an
+array, it is the same session.
 """
 
 from __future__ import annotations
 
+from io import BytesIO
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from pipeline.landing.decode import decoding, refuse_invalid_utf8, values_of
+from pipeline.landing.head import look
+from pipeline.landing.lines import Block
 from pipeline.landing.model import Damage, RejectError
+from pipeline.landing.printed import Piece, blocks_of, pieces_of, printed
+from pipeline.landing.reader import HEAD_BYTES
 from pipeline.landing.times import moments as read
+from pipeline.landing.whole import is_one_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pipeline.landing.model import When
-    from pipeline.landing.reader import Piece
 
 T = TypeVar("T")
 _Place = tuple[int, int]
 _FAILURES = (RejectError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
+def values_in(piece: Piece) -> Iterator[Piece]:
+    """Yield the values of a session's bytes, be each on a line or printed over many.
+
+    Those glued on one line come together.
+    """
+    data = piece.data
+    single = is_one_value(data)
+    if single and data[:1] != b"[":
+        yield piece
+        return
+    file = BytesIO(data)
+    found: Iterator[Block | Piece]
+    if single or _framing(data) in {"array", "object"}:
+        found = printed(file, 1, 0, 0)
+    else:
+        found = blocks_of(file, glued=True)
+    for each in found:
+        for value in pieces_of(each) if isinstance(each, Block) else (each,):
+            yield Piece(value.data, piece.line + value.line - 1, piece.offset + value.offset)
+
+
+def _framing(data: bytes) -> str:
+    return look(data[:HEAD_BYTES], whole=len(data) <= HEAD_BYTES).framing
+
+
 def read_lines(piece: Piece, decode: Callable[[bytes], T]) -> tuple[list[T], list[Damage]]:
-    """Decode each line of a session; return what could be read, and what could not.
+    """Decode each value of a session; return what could be read, and what could not.
 
     Two values glued on one line are both read.
     """
     good: list[T] = []
     damaged: list[Damage] = []
     utf8 = _is_utf8(piece.data)
-    for place, line in _lines(piece):
+    for value in values_in(piece):
+        line, place = value.data, (value.line, value.offset)
         if utf8:
             try:
                 good.append(decode(line))
@@ -51,18 +83,6 @@ def read_lines(piece: Piece, decode: Callable[[bytes], T]) -> tuple[list[T], lis
             else:
                 good.append(result)
     return good, damaged
-
-
-def _lines(piece: Piece) -> Iterator[tuple[_Place, bytes]]:
-    offset = piece.offset
-    for number, line in enumerate(piece.data.split(b"\n"), piece.line):
-        if line[:1] == b"{" and line[-1:] == b"}":
-            yield (number, offset), line
-        else:
-            body = line.lstrip()
-            if data := body.rstrip():
-                yield (number, offset + len(line) - len(body)), data
-        offset += len(line) + 1
 
 
 def _is_utf8(data: bytes) -> bool:

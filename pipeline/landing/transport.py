@@ -72,6 +72,12 @@ def unpacked(sources: Iterable[Source], copies: Copies) -> Iterator[Source]:
         yield from _layers(source, copies, MOST_LAYERS)
 
 
+def is_packed(source: Source) -> bool:
+    """Tell whether a file begins as packed ones do: of those unpacked, it is packed too deep."""
+    packed = source.head.text.startswith((*ZIP, *PACKED))
+    return packed and not is_archive(source.head)
+
+
 def _layers(source: Source, copies: Copies, left: int) -> Iterator[Source]:
     inner = _layer(source, copies) if left else None
     if inner is None:

@@ -30,9 +30,9 @@ DOCUMENTS = [
 ]
 LAYOUTS = [
     ((None, None), ""), ((None, None), "\n"), ((1, 1), ""), ((1, 1), "\r\n\n"),
-    ((None, 2), ""), ((2, None), "\n"),
+    ((None, 2), ""), ((2, None), "\n"), ((None, None), ","), ((0, 2), ",\n"),
 ]  # fmt: skip
-"""How two documents are indented, and what stands between them."""
+"""How two documents are indented, and what stands between them: a comma where they are in an array."""
 TAU2 = SAMPLES / "tau2_results" / "hotel_concierge.json"
 
 
@@ -71,7 +71,8 @@ def test_two_documents_land_as_two_files_would(
     documents = [json.loads(file.read_text()), json.loads(another(file.read_text()))]
     assert documents[0] != documents[1]
     texts = [json.dumps(d, indent=i) for d, i in zip(documents, indents, strict=True)]
-    for folder, text in (("1", texts[0]), ("2", texts[1]), ("both", between.join(texts))):
+    joined = f"[{between.join(texts)}]" if "," in between else between.join(texts)
+    for folder, text in (("1", texts[0]), ("2", texts[1]), ("both", joined)):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / file.name).write_text(text)
     alone = land([tmp_path / n / file.name for n in "12"], tmp_path / "alone", workers=1)
@@ -124,6 +125,26 @@ def test_places_are_those_in_the_file(tmp_path: Path, exports: list[str]) -> Non
     for run_id, line in runs_of(lake).select("run_id", "source_line").rows():
         record = "\n".join(lines[line - 1 :])
         assert json.JSONDecoder().raw_decode(record.lstrip())[0]["id"] == run_id
+
+
+def test_in_an_array_what_is_none_is_refused_with_its_place(
+    tmp_path: Path, exports: list[str]
+) -> None:
+    begins = '"termination_reason": "user_stop"'
+    bad = exports[1].replace(begins, begins.replace('"user_stop"', "user_stop"), 1)
+    parts = [exports[0].rstrip(), bad.rstrip(), "7", exports[2].rstrip()]
+    text = "[\n" + ",\n".join(parts) + "\n]"
+    lake = landed(tmp_path, text)
+    (line, offset, reason), (other_line, other_offset, other_reason) = rejects_of(lake)
+    assert (reason, other_reason) == ("not_json", "bad_value")
+    assert text[offset] == "{"
+    assert offset < text.index("user_stop,") < text.index(begins, offset)
+    assert line == 1 + text.count("\n", 0, offset)
+    assert (other_line, text[other_offset:][:3]) == (1 + text.count("\n", 0, other_offset), "7,\n")
+    whole = runs_of(landed(tmp_path / "whole", "".join(exports))).height
+    assert runs_of(lake).height == whole - 1
+    again = land([tmp_path / "all.json"], lake)
+    assert (again.runs, again.batches) == (0, 0)
 
 
 @pytest.mark.parametrize("indent", [None, 1])

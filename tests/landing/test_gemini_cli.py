@@ -185,6 +185,30 @@ def test_a_session_written_line_by_line(tmp_path):
     assert tokens(run) == (9, 2)
 
 
+@pytest.mark.parametrize("indent", [0, 2])
+def test_a_session_of_lines_printed_over_many(tmp_path, indent):
+    path = tmp_path / "s.json"
+    said = {**_user("Hi"), "id": "a"}, {**_gemini("Ho."), "id": "b"}, {"$set": {"summary": "s"}}
+    path.write_text("\n".join(json.dumps(record, indent=indent) for record in (META, *said)))
+    report = land([path], tmp_path / "lake")
+    assert (report.runs, report.steps, dict(report.rejects)) == (1, 2, {})
+
+
+def test_lines_behind_blanks_or_glued_are_lines_too(tmp_path):
+    path = _lines(tmp_path / "s.jsonl", META, {**_user("Hi"), "id": "a"})
+    for begin in ("\n  {", "{", " {"):
+        path.write_text(path.read_text().replace("\n{", begin))
+        assert len(read("gemini_cli", path).run.steps) == 1
+
+
+def test_a_printed_document_cut_off_is_one_reject(tmp_path):
+    path = tmp_path / "s.json"
+    session = {**META, "messages": [_user("Hi"), _gemini("Hello.")]}
+    path.write_text(json.dumps(session, indent=0)[:-20])
+    report = land([path], tmp_path / "lake")
+    assert (report.runs, dict(report.rejects)) == (0, {"truncated": 1})
+
+
 def test_a_damaged_line_of_a_session_is_refused_alone(tmp_path):
     path = _lines(tmp_path / "s.jsonl", META, {**_user("Hi"), "id": "a"}, _gemini("Hello."))
     path.write_text(path.read_text() + '\n{"id": "c", "type": "gem')

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import pipeline.landing.chunks
 import pipeline.landing.lines
-import pipeline.landing.reader
+import pipeline.landing.printed
 import pipeline.landing.whole
 from pipeline import land
 from pipeline.lake import Lake
@@ -63,7 +63,7 @@ def test_blocks_hold_the_lines(lines: list[bytes], ended: bool, block: int, glue
         patch.setattr(pipeline.landing.lines, "BLOCK", block)
         path = Path(folder) / "log.jsonl"
         path.write_bytes(data)
-        patch.setattr(pipeline.landing.reader, "MOST_TRIES", 99)
+        patch.setattr(pipeline.landing.printed, "MOST_TRIES", 99)
         found = list(Source(path, str(path)).lines(glued=glued))
         assert found == line_by_line(path, glued=glued)
 

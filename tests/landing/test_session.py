@@ -68,6 +68,26 @@ def test_both_values_of_a_glued_line_are_read():
     assert _read(b'{"a":1}{"a":') == ([1], [(1, 7, "truncated", b'{"a":')])
 
 
+def test_values_printed_over_many_lines_are_read():
+    # Offsets by hand: 2 + 7 + 2 bytes a printed value with its line end; the second is bad.
+    bad = (4, 11, "wrong_type", b'{\n"a": "x"\n}')
+    assert _read(b'{\n"a": 1\n}\n{\n"a": "x"\n}\n{"a": 3}') == ([1, 3], [bad])
+    line, offset, *rest = bad
+    assert _read(b'{\n"a": 1\n}\n{\n"a": "x"\n}', line=3, offset=9)[1] == [
+        (line + 2, offset + 9, *rest)
+    ]
+    assert _read(b'{"a":1}\n{\n"a": 2,\n"b": [\n{}]}\n{"a":3}') == ([1, 2, 3], [])
+    assert _read(b'{"a": 1,\n"b": {}}\n{"a": 2,\n"b": {}}') == ([1, 2], [])
+    assert _read(b'[{"a":1},\n{"a":"x"},\n{"a":2}]') == ([1, 2], [(2, 10, "wrong_type", b'{"a":"x"}')])  # fmt: skip
+
+
+def test_a_printed_value_cut_off_is_refused_alone():
+    assert _read(b'{\n"a": 1\n}\n{\n"a": 2,\n"b": "\n{\n"a": 3\n}') == (
+        [1, 3],
+        [(4, 11, "truncated", b'{\n"a": 2,\n"b": "')],
+    )
+
+
 def test_a_line_that_is_no_utf8_does_not_lose_the_others():
     good, damaged = _read(b'{"a":1}\n{"a":2,"b":"\xff"}\n{"a":3}')
     assert (good, [reason for _, _, reason, _ in damaged]) == ([1, 3], ["invalid_utf8"])

@@ -315,8 +315,20 @@ def test_packed_again_and_again(tmp_path: Path) -> None:
         data = zipped(tmp_path / "x.zip", {"inner": gzip.compress(data)}).read_bytes()
         if layer <= 2:
             assert land([tmp_path / "x.zip"], tmp_path / "lake", dry_run=True).runs == 2
-    with pytest.raises(UnrecognisedError, match="line 1 is no JSON"):
-        land([tmp_path / "x.zip"], tmp_path / "lake")
+    (tmp_path / "x.gz").write_bytes(gzip.compress(data))
+    for name in ("x.zip", "x.gz"):  # what is left is a zip archive, and gzip
+        with pytest.raises(UnrecognisedError, match=rf"{name}!inner.*: packed more than 4 times"):
+            land([tmp_path / name], tmp_path / "lake")
+
+
+def test_packed_too_deep_is_told_whatever_its_bytes_spell(tmp_path: Path) -> None:
+    """A line of packed bytes may be JSON by chance, as the 7 here, which is stored as it is."""
+    data = zipped(tmp_path / "x.zip", {"inner": b"\n7\n"}, zipfile.ZIP_STORED).read_bytes()
+    for _ in range(4):
+        data = gzip.compress(data)
+    (tmp_path / "log").write_bytes(data)
+    with pytest.raises(UnrecognisedError, match="log: packed more than 4 times over; unpack it"):
+        land([tmp_path / "log"], tmp_path / "lake")
 
 
 def test_a_member_with_a_name_no_file_system_takes(tmp_path: Path) -> None:

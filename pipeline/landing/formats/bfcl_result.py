@@ -187,11 +187,16 @@ def sniff(head: Head) -> str | None:
     return "lines that are lists of call texts" if _bare(head) else None
 
 
+def _pieces(source: Source) -> Iterator[Piece]:
+    """Yield results under ids, however they are printed, or lines that are bare results."""
+    return source.records() if source.head.has("id") else source.lines()
+
+
 FORMAT = Format(
     name="bfcl_result",
     title="BFCL results, JSONL (gorilla, Berkeley)",
     sniff=sniff,
-    pieces=lambda source: source.lines(),
+    pieces=_pieces,
     decode=decode,
     prepare=model_of,
     leaves_out=lambda: left_out(Record),

@@ -20,6 +20,7 @@ from pipeline.landing.unmapped import (
     decoder,
     left_out,
 )
+from pipeline.landing.whole import is_one_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,7 +97,7 @@ def _status(session: Session, transcript: Transcript) -> Status:
 
 def decode(piece: Piece, _context: Any = None) -> Iterator[Run | Damage]:
     """Decode a session that is a document, or those that the lines of a file tell."""
-    if b"\n{" not in piece.data:
+    if is_one_value(piece.data):
         refuse_invalid_utf8(piece.data)
         yield _run(decoding(_decode, piece.data))
         return
@@ -144,7 +145,11 @@ def _is_message(record: Any) -> bool:
 
 def _begins_lines(head: Head) -> bool:
     """Tell whether a session's first line comes first, and another of its lines next."""
-    if head.framing != "lines" or head.has("type") or not isinstance(head.first, dict):
+    if (
+        head.framing not in {"lines", "documents"}
+        or head.has("type")
+        or not isinstance(head.first, dict)
+    ):
         return False
     second = head.second
     changes = isinstance(second, dict) and bool({"$set", "$rewindTo"} & second.keys())

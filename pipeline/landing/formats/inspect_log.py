@@ -291,6 +291,8 @@ def sniff(head: Head) -> str | None:
         return "an archive of an Inspect log"
     if not head.has("version", "eval") or not isinstance(head.first["eval"], dict):
         return None
+    if head.framing == "array":
+        return None  # each of its elements is a log
     return "eval.task and eval.model" if head.first["eval"].keys() >= {"task", "model"} else None
 
 

@@ -18,6 +18,7 @@ from pipeline.landing.chat import final_output
 from pipeline.landing.decode import decoding, refuse_invalid_utf8
 from pipeline.landing.folders import STATE
 from pipeline.landing.formats import Format
+from pipeline.landing.head import BOM
 from pipeline.landing.model import Damage, RejectError, Run
 from pipeline.landing.reader import Piece
 from pipeline.landing.session import first_and_last
@@ -90,7 +91,7 @@ def prepare(source: Source) -> Context:
     if not beside.is_file():
         return context
     try:
-        state: State = decoding(_decode_state, beside.read_bytes())
+        state: State = decoding(_decode_state, beside.read_bytes().removeprefix(BOM))
     except RejectError as error:
         context.damage = error.reason, error.detail
         return context
@@ -142,7 +143,7 @@ def decode(piece: Piece, context: Context | None = None) -> Iterator[Run | Damag
 def _bodies(piece: Piece) -> Iterator[bytes]:
     at = 0
     for size in piece.parts:
-        yield piece.data[at : at + size]
+        yield piece.data[at : at + size].removeprefix(BOM)
         at += size
 
 

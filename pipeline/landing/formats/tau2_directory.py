@@ -85,6 +85,8 @@ def pieces(source: Source) -> Iterator[Piece]:
 
 def sniff(head: Head) -> str | None:
     """Recognise the info of a benchmark run without simulations, or a simulation by itself."""
+    if head.framing == "array":
+        return None  # each of its elements is a file's content
     if _has_info(head):
         whole = len(head.text) < HEAD_BYTES
         alone = whole and head.has("tasks") and not head.has("simulations")

@@ -209,6 +209,8 @@ def sniff(head: Head) -> str | None:
     """Recognise the info of a benchmark run, with its tasks or simulations beside it."""
     if not head.has("info") or not isinstance(head.first["info"], dict):
         return None
+    if head.framing == "array":
+        return None  # each of its elements is a file's content
     if not head.first["info"].keys() >= {"agent_info", "environment_info"}:
         return None
     whole = len(head.text) < HEAD_BYTES
