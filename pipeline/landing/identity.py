@@ -11,15 +11,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
-from xxhash import xxh3_64_intdigest, xxh3_128_hexdigest
+from xxhash import xxh3_64_intdigest
 
-from pipeline.landing.trace_merge import fold, is_trace
+from pipeline.landing.containment import Containment
+from pipeline.landing.trace_merge import fold, is_in_trace
 from pipeline.schema import Runs, Steps
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from pipeline.lake import Folder
+    from pipeline.landing.containment import Calls
     from pipeline.landing.known import Known
     from pipeline.landing.model import Run, Told
     from pipeline.landing.trace_merge import Part
@@ -48,17 +50,31 @@ def identities(ids: Sequence[str], runs: Sequence[Told], labels: str) -> list[in
 
 
 class Copy(NamedTuple):
-    """One landed copy of a run. `batch` is None for a copy that is landing now."""
+    """One landed copy of a run: row `row` of a batch, whose steps begin at `begin`.
+
+    `batch` is None for a copy that is landing now; `content` tells all the copy holds.
+    """
 
     batch: str | None
     row: int
     run_id: str
-    calls: tuple[int | None, ...]
+    calls: Calls
     finished: bool
     n_rows: int
-    content: str
-    run: pl.DataFrame
+    content: int
+    in_trace: bool
+    begin: int
+    runs: pl.DataFrame
     steps: pl.DataFrame
+
+    @property
+    def rank(self) -> tuple[bool, int]:
+        """Of two with the same calls a finished copy beats its snapshot, more steps beat fewer."""
+        return self.finished, self.n_rows
+
+    def frames(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return the run, as one row, and its steps."""
+        return self.runs.slice(self.row, 1), self.steps.slice(self.begin, self.n_rows)
 
 
 class Resolution(NamedTuple):
@@ -73,56 +89,41 @@ class Resolution(NamedTuple):
     merged: dict[int, Part]
 
 
-def contains(longer: Sequence[object], shorter: Sequence[object]) -> bool:
-    """Tell whether `shorter` is a subsequence of `longer`.
-
-    >>> contains("abcd", "bd"), contains("abcd", "db")
-    (True, False)
-    """
-    rest = iter(longer)
-    return all(item in rest for item in shorter)
-
-
-def _replaces(new: Copy, old: Copy) -> bool:
-    """Tell whether `new` takes the place of `old`, given that it contains the old one's calls."""
-    if not contains(old.calls, new.calls):
-        return True
-    # The same calls: a finished copy beats its snapshot, more steps beat fewer, later beats earlier.
-    return (new.finished, new.n_rows) >= (old.finished, old.n_rows)
-
-
 def resolve(copies: Sequence[Copy]) -> Resolution:
     """Decide among the copies of one run, old ones first."""
-    kept: list[Copy] = []
-    dropped: set[int] = set()
-    replaces: list[tuple[str, int]] = []
+    kept: dict[int, Copy] = {}
+    numbers: dict[Calls, int] = {}  # of the one copy kept for each sequence of calls
+    index = Containment(copy.calls for copy in copies)
+    left: list[Copy] = []
     unresolved: list[str] = []
-
-    def leave_out(copy: Copy) -> None:
-        if copy.batch is None:
-            dropped.add(copy.row)
-        else:
-            replaces.append((copy.batch, copy.row))
-
-    for copy in copies:
-        if any(
-            copy.content == other.content
-            or (contains(other.calls, copy.calls) and not _replaces(copy, other))
-            for other in kept
+    for number, copy in enumerate(copies):
+        same = numbers.get(copy.calls)
+        if (same is not None and not _replaces(copy, kept[same])) or any(
+            copy.rank < kept[other].rank for other in index.longer(copy.calls)
         ):
-            leave_out(copy)
+            left.append(copy)
             continue
-        for other in [o for o in kept if contains(copy.calls, o.calls)]:
-            kept.remove(other)
-            leave_out(other)
+        for other in [*index.shorter(copy.calls), *(() if same is None else (same,))]:
+            index.remove(other, kept[other].calls)
+            del numbers[kept[other].calls]
+            left.append(kept.pop(other))
         if kept:
             unresolved.append(copy.run_id)
-        kept.append(copy)
+        kept[number] = copy
+        numbers[copy.calls] = number
+        index.add(number, copy.calls)
+    dropped = {copy.row for copy in left if copy.batch is None}
+    replaces = [(copy.batch, copy.row) for copy in left if copy.batch is not None]
     return Resolution(dropped, replaces, unresolved, {})
 
 
+def _replaces(new: Copy, old: Copy) -> bool:
+    """Tell whether `new` takes the place of `old`, which has the same calls: the later of equals."""
+    return new.content != old.content and new.rank >= old.rank
+
+
 def _decide(copies: Sequence[Copy]) -> Resolution:
-    if len(copies) > 1 and is_trace(copies):
+    if len(copies) > 1 and any(copy.in_trace for copy in copies):
         found = fold(copies)
         return Resolution(found.dropped, found.replaces, [], found.merged)
     return resolve(copies)
@@ -132,7 +133,7 @@ def repeated(known: Known, runs: pl.DataFrame, steps: pl.DataFrame) -> Resolutio
     """Find the runs of a staged batch that have landed before, or twice in it, and decide.
 
     Equal copies are told by a hash of all they hold, whole columns at a time; only copies that
-    differ are compared call by call.
+    differ are looked at one by one, and only those that may contain each other compared.
     """
     found = known.landed(runs["identity"])
     if not found and not runs["identity"].is_duplicated().any():
@@ -199,23 +200,31 @@ def _collect(
     runs: pl.DataFrame,
     steps: pl.DataFrame,
 ) -> None:
-    ends = runs["n_rows"].cast(pl.Int64).cum_sum()
-    kept_columns = [name for name in Runs.names() if name not in _IGNORED]
-    step_columns = [name for name in Steps.names() if name not in _IGNORED]
-    for row, key in rows.select("row", "identity").iter_rows():
-        length = runs["n_rows"][row]
-        part = steps.slice(ends[row] - length, length)
-        calls = part.filter(pl.col("kind") == "tool_call")
-        told = repr((runs.select(kept_columns).row(row), part.select(step_columns).rows()))
-        copy = Copy(
-            batch,
-            row,
-            runs["run_id"][row],
-            tuple(calls.select(pl.coalesce("call_key", "name_key")).to_series()),
-            runs["status"][row] != "incomplete",
-            length,
-            xxh3_128_hexdigest(told.encode()),
-            runs.slice(row, 1),
-            part,
-        )
+    """Add the copies that stand in these rows of a batch, whole columns at a time."""
+    columns = runs.select(
+        "run_id",
+        (pl.col("status") != "incomplete").alias("finished"),
+        "n_rows",
+        (pl.col("n_rows").cast(pl.Int64).cum_sum() - pl.col("n_rows")).alias("begin"),
+    ).select(pl.all().gather(rows["row"]))
+    begins, lengths = columns["begin"], columns["n_rows"].cast(pl.Int64)
+    first = columns.select(pl.when(pl.col("n_rows") > 0).then("begin")).to_series()
+    in_trace = is_in_trace(steps["labels"].gather(first))
+    calls = _calls(steps, begins, lengths)
+    told = zip(rows.rows(), columns.rows(), in_trace, calls, strict=True)
+    for (row, key, content), (run_id, finished, n_rows, begin), traced, made in told:
+        copy = Copy(batch, row, run_id, made, finished, n_rows, content, traced, begin, runs, steps)
         groups.setdefault(key, []).append(copy)
+
+
+def _calls(steps: pl.DataFrame, begins: pl.Series, lengths: pl.Series) -> Iterator[Calls]:
+    """Yield the calls of runs, given where their steps begin and how many they are."""
+    places = pl.select(pl.int_ranges(begins, begins + lengths).explode()).to_series().drop_nulls()
+    is_call = (steps["kind"] == "tool_call").gather(places)
+    made = steps.select(pl.coalesce("call_key", "name_key").gather(places)).filter(is_call)
+    running = pl.concat([pl.Series([0]), is_call.cast(pl.Int64).cum_sum()])
+    keys = made.to_series().to_list()
+    for end, begin in zip(
+        running.gather(lengths.cum_sum()), running.gather(lengths.cum_sum() - lengths), strict=True
+    ):
+        yield tuple(keys[begin:end])
