@@ -18,7 +18,7 @@ Calls = tuple[int | None, ...]
 _Token = tuple[int | None, int]
 """A call, and how often it has come up to there."""
 
-MOST_CANDIDATES = 1 << 14
+MOST_CANDIDATES = 1 << 12
 """So many at most are looked at for one sequence: what contains it may stay unfound among more."""
 _EVERY: _Token = (None, 0)
 """Stands before the first call of every sequence, so that one without calls has a token."""

@@ -14,19 +14,18 @@ import polars as pl
 from xxhash import xxh3_64_intdigest
 
 from pipeline.landing.containment import Containment
-from pipeline.landing.trace_merge import fold, is_in_trace
-from pipeline.schema import Runs, Steps
+from pipeline.landing.copies import contents, copies
+from pipeline.landing.trace_merge import fold
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from pipeline.lake import Folder
     from pipeline.landing.containment import Calls
+    from pipeline.landing.copies import Copy
     from pipeline.landing.known import Known
     from pipeline.landing.model import Run, Told
     from pipeline.landing.trace_merge import Part
-
-_IGNORED = ("source_path", "source_line", "landed_at", "run_key", "identity")
 
 
 def identity(run_id: str, run: Run, labels: str) -> int:
@@ -49,34 +48,6 @@ def identities(ids: Sequence[str], runs: Sequence[Told], labels: str) -> list[in
     return found
 
 
-class Copy(NamedTuple):
-    """One landed copy of a run: row `row` of a batch, whose steps begin at `begin`.
-
-    `batch` is None for a copy that is landing now; `content` tells all the copy holds.
-    """
-
-    batch: str | None
-    row: int
-    run_id: str
-    calls: Calls
-    finished: bool
-    n_rows: int
-    content: int
-    in_trace: bool
-    begin: int
-    runs: pl.DataFrame
-    steps: pl.DataFrame
-
-    @property
-    def rank(self) -> tuple[bool, int]:
-        """Of two with the same calls a finished copy beats its snapshot, more steps beat fewer."""
-        return self.finished, self.n_rows
-
-    def frames(self) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Return the run, as one row, and its steps."""
-        return self.runs.slice(self.row, 1), self.steps.slice(self.begin, self.n_rows)
-
-
 class Resolution(NamedTuple):
     """Which new rows are left out, which old rows are replaced, and what to warn of.
 
@@ -89,14 +60,14 @@ class Resolution(NamedTuple):
     merged: dict[int, Part]
 
 
-def resolve(copies: Sequence[Copy]) -> Resolution:
+def resolve(found: Sequence[Copy]) -> Resolution:
     """Decide among the copies of one run, old ones first."""
     kept: dict[int, Copy] = {}
     numbers: dict[Calls, int] = {}  # of the one copy kept for each sequence of calls
-    index = Containment(copy.calls for copy in copies)
+    index = Containment(copy.calls for copy in found)
     left: list[Copy] = []
     unresolved: list[str] = []
-    for number, copy in enumerate(copies):
+    for number, copy in enumerate(found):
         same = numbers.get(copy.calls)
         if (same is not None and not _replaces(copy, kept[same])) or any(
             copy.rank < kept[other].rank for other in index.longer(copy.calls)
@@ -122,11 +93,11 @@ def _replaces(new: Copy, old: Copy) -> bool:
     return new.content != old.content and new.rank >= old.rank
 
 
-def _decide(copies: Sequence[Copy]) -> Resolution:
-    if len(copies) > 1 and any(copy.in_trace for copy in copies):
-        found = fold(copies)
-        return Resolution(found.dropped, found.replaces, [], found.merged)
-    return resolve(copies)
+def _decide(found: Sequence[Copy]) -> Resolution:
+    if len(found) > 1 and any(copy.in_trace for copy in found):
+        folded = fold(found)
+        return Resolution(folded.dropped, folded.replaces, [], folded.merged)
+    return resolve(found)
 
 
 def repeated(known: Known, runs: pl.DataFrame, steps: pl.DataFrame) -> Resolution:
@@ -138,7 +109,7 @@ def repeated(known: Known, runs: pl.DataFrame, steps: pl.DataFrame) -> Resolutio
     found = known.landed(runs["identity"])
     if not found and not runs["identity"].is_duplicated().any():
         return Resolution(set(), [], [], {})
-    told = _contents(runs, steps)
+    told = contents(runs, steps)
     first = told.unique(["identity", "content"], keep="first", maintain_order=True)
     landed = [_landed(batch, rows) for batch, rows in found]
     old = pl.concat([part.told for part in landed]) if landed else told.clear()
@@ -150,11 +121,11 @@ def repeated(known: Known, runs: pl.DataFrame, steps: pl.DataFrame) -> Resolutio
     if open_rows.is_empty():
         return Resolution(dropped, [], [], {})
     groups: dict[int, list[Copy]] = {}
-    for part in landed:
+    for part in (*landed, _Landed(None, runs, steps, open_rows)):
         wanted = part.told.join(open_rows, on="identity", how="semi", maintain_order="left")
-        _collect(groups, part.name, wanted, part.runs, part.steps)
-    _collect(groups, None, open_rows, runs, steps)
-    parts = [_decide(copies) for copies in groups.values()]
+        for key, copy in copies(part.name, wanted, part.runs, part.steps):
+            groups.setdefault(key, []).append(copy)
+    parts = [_decide(group) for group in groups.values()]
     return Resolution(
         dropped.union(*(part.dropped for part in parts)),
         sorted(pair for part in parts for pair in part.replaces),
@@ -164,9 +135,12 @@ def repeated(known: Known, runs: pl.DataFrame, steps: pl.DataFrame) -> Resolutio
 
 
 class _Landed(NamedTuple):
-    """A landed batch that holds some of the runs landing now: `told` are those rows."""
+    """A batch that holds some of the runs in question: `told` are those rows.
 
-    name: str
+    `name` is None for the batch that is landing.
+    """
+
+    name: str | None
     runs: pl.DataFrame
     steps: pl.DataFrame
     told: pl.DataFrame
@@ -175,56 +149,5 @@ class _Landed(NamedTuple):
 def _landed(batch: Folder, rows: Sequence[int]) -> _Landed:
     runs = pl.read_parquet(batch.file("runs"), glob=False)
     steps = pl.read_parquet(batch.file("steps"), glob=False)
-    told = _contents(runs, steps)[rows]
+    told = contents(runs, steps)[rows]
     return _Landed(batch.name, runs, steps, told)
-
-
-def _contents(runs: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
-    """Return row, identity and a hash of everything the run says, in one process comparable."""
-    kept = [name for name in Runs.names() if name not in _IGNORED]
-    of_steps = [name for name in Steps.names() if name not in _IGNORED]
-    hashes = steps.select(pl.struct(of_steps).hash()).to_series().rename("hash")
-    running = pl.concat([pl.Series("hash", [0], dtype=pl.UInt64), hashes.cum_sum()])
-    ends = runs["n_rows"].cast(pl.Int64).cum_sum()
-    # Unsigned sums wrap around, so the difference is right however far they have run.
-    spans = running.gather(ends) - running.gather(ends - runs["n_rows"].cast(pl.Int64))
-    return runs.select(
-        "identity", (pl.struct(kept).hash() + spans).alias("content")
-    ).with_row_index("row")
-
-
-def _collect(
-    groups: dict[int, list[Copy]],
-    batch: str | None,
-    rows: pl.DataFrame,
-    runs: pl.DataFrame,
-    steps: pl.DataFrame,
-) -> None:
-    """Add the copies that stand in these rows of a batch, whole columns at a time."""
-    columns = runs.select(
-        "run_id",
-        (pl.col("status") != "incomplete").alias("finished"),
-        "n_rows",
-        (pl.col("n_rows").cast(pl.Int64).cum_sum() - pl.col("n_rows")).alias("begin"),
-    ).select(pl.all().gather(rows["row"]))
-    begins, lengths = columns["begin"], columns["n_rows"].cast(pl.Int64)
-    first = columns.select(pl.when(pl.col("n_rows") > 0).then("begin")).to_series()
-    in_trace = is_in_trace(steps["labels"].gather(first))
-    calls = _calls(steps, begins, lengths)
-    told = zip(rows.rows(), columns.rows(), in_trace, calls, strict=True)
-    for (row, key, content), (run_id, finished, n_rows, begin), traced, made in told:
-        copy = Copy(batch, row, run_id, made, finished, n_rows, content, traced, begin, runs, steps)
-        groups.setdefault(key, []).append(copy)
-
-
-def _calls(steps: pl.DataFrame, begins: pl.Series, lengths: pl.Series) -> Iterator[Calls]:
-    """Yield the calls of runs, given where their steps begin and how many they are."""
-    places = pl.select(pl.int_ranges(begins, begins + lengths).explode()).to_series().drop_nulls()
-    is_call = (steps["kind"] == "tool_call").gather(places)
-    made = steps.select(pl.coalesce("call_key", "name_key").gather(places)).filter(is_call)
-    running = pl.concat([pl.Series([0]), is_call.cast(pl.Int64).cum_sum()])
-    keys = made.to_series().to_list()
-    for end, begin in zip(
-        running.gather(lengths.cum_sum()), running.gather(lengths.cum_sum() - lengths), strict=True
-    ):
-        yield tuple(keys[begin:end])

@@ -19,7 +19,7 @@ from pipeline.landing.trace_union import RESPONSES, Row, united
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pipeline.landing.identity import Copy
+    from pipeline.landing.copies import Copy
 
 _STANDING = frozenset(("source_path", "source_line", "identity", "landed_at", "run_key", "part"))
 
