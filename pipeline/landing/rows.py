@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
-from xxhash import xxh3_64_hexdigest
+from xxhash import xxh3_64
 
 from pipeline.errors import RejectedError
 from pipeline.landing.calls import Calls
@@ -78,6 +78,7 @@ class Rows:
         runs: list[_Waiting] = []
         tasks: dict[str, Task] = {}
         damages: list[Damage] = []
+        record: xxh3_64 | None = None
         for number, item in enumerate(found):
             if isinstance(item, Damage):
                 damages.append(item)
@@ -86,7 +87,10 @@ class Rows:
                 task = self._withheld(item)
                 _take(tasks, self._told(task), task)
                 continue
-            run_id = item.run_id or self._derived(piece.data, item, number, occurrence)
+            run_id = item.run_id
+            if not run_id:
+                record = record or xxh3_64(piece.data)  # its bytes are read once for all its runs
+                run_id = self._derived(record.copy(), item, number, occurrence)
             runs.append(
                 _Waiting(self._withheld(item), run_id, piece, shown, form.silence_is_success)
             )
@@ -116,7 +120,10 @@ class Rows:
                 return False  # it is counted record by record
             tasks = [(self._told(task), task) for task in many.tasks]
             records = zip(many.runs, group.bodies, group.occurrences, strict=True)
-            ids = [run.run_id or self._derived(data, run, 0, nth) for run, data, nth in records]
+            ids = [
+                run.run_id or self._derived(xxh3_64(data), run, 0, nth)
+                for run, data, nth in records
+            ]
             keys = identities(ids, many.runs, self._labels)
             size = len(ids)
             silences = [form.silence_is_success] * size
@@ -145,10 +152,10 @@ class Rows:
         outputs = task.reference_outputs
         return repr((task.task_id, task.suite, task.prompt, outputs, references))
 
-    def _derived(self, data: bytes, run: Told, number: int, occurrence: int) -> str:
-        """Name a run whose source has no globally unique id by what it says."""
-        told = f"\0{run.model}\0{self._labels}\0{number}\0{occurrence}"
-        return xxh3_64_hexdigest(data + told.encode())
+    def _derived(self, record: xxh3_64, run: Told, number: int, occurrence: int) -> str:
+        """Name a run whose source has no globally unique id by its record, hashed so far."""
+        record.update(f"\0{run.model}\0{self._labels}\0{number}\0{occurrence}".encode())
+        return record.hexdigest()
 
     def refuse(self, shown: str, piece: Piece, error: RejectError) -> None:
         """Enter a record that cannot land."""
