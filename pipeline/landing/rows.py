@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 MOST_UINT32 = (1 << 32) - 1
 MOST_NAMES = 1000
 """So many fields that no format knows are counted one by one: names may be data, too."""
+LONG_NAME = 256
+"""A longer name hardly comes twice, and is masked anew."""
 FLUSH_RUNS = 1024
 FLUSH_BYTES = 1 << 21
 """Decoded records become columns this often: objects cost ten times what columns do."""
@@ -97,7 +100,7 @@ class Rows:
         for damage in damages:
             self._refuse(damage.shown(shown), *damage[:5])
         for name in _unmapped(item for item in found if not isinstance(item, Damage)):
-            self._count(form.name, redact(name))
+            self._count(form.name, name)
         self._waiting += runs
         for told, task in tasks.items():
             _take(self._tasks, told, task)
@@ -105,7 +108,8 @@ class Rows:
         if len(self._waiting) >= FLUSH_RUNS or self._bytes >= FLUSH_BYTES:
             self.flush()
 
-    def _count(self, form: str, name: str) -> None:
+    def _count(self, form: str, field: str) -> None:
+        name = _masked(field) if len(field) <= LONG_NAME else redact(field)
         many = len(self.unmapped) >= MOST_NAMES and (form, name) not in self.unmapped
         self.unmapped[form, "(others)" if many else name] += 1
 
@@ -216,6 +220,12 @@ class Rows:
         if runs.is_empty():
             return Runs.empty(), Steps.empty()
         return finished(runs, self._steps.taken(), self._calls)
+
+
+@lru_cache(maxsize=MOST_NAMES)
+def _masked(name: str) -> str:
+    """Return a field's name as people may read it: records mostly have the same ones."""
+    return redact(name)
 
 
 def _take(tasks: dict[str, Task], told: str, task: Task) -> None:
