@@ -35,13 +35,15 @@ def contains(longer: Sequence[object], shorter: Sequence[object]) -> bool:
 
 
 class _Entry(NamedTuple):
-    key: int
+    number: int
     calls: Calls
+    order: list[_Token]
     tokens: frozenset[_Token]
+    rarest: _Token
 
 
 _Places = dict[_Token, dict[int, dict[int, _Entry]]]
-"""Entries by a token, by the number of calls, and by key."""
+"""Entries by a token, by how many calls they have, and by number."""
 
 
 def _tokens(calls: Calls) -> list[_Token]:
@@ -59,56 +61,58 @@ def _tokens(calls: Calls) -> list[_Token]:
 
 
 class Containment:
-    """A set of call sequences, each with a key, that finds those which contain another one."""
+    """A set of call sequences that finds those which contain another one, or which it contains."""
 
     def __init__(self, sequences: Iterable[Calls]) -> None:
         """Begin empty; `sequences` are all that will be added or asked about."""
-        told = [_tokens(calls) for calls in set(sequences)]
-        self._frequency = Counter(chain.from_iterable(told))
-        self._asked = {self._rarest(tokens) for tokens in told}
+        told = {calls: _tokens(calls) for calls in sequences}
+        frequency = Counter(chain.from_iterable(told.values()))
+        self._entries = {
+            calls: _Entry(
+                number, calls, order, frozenset(order), min(order, key=frequency.__getitem__)
+            )
+            for number, (calls, order) in enumerate(told.items())
+        }
+        self._asked = {entry.rarest for entry in self._entries.values()}
         self._holding: _Places = {}
         self._by_rarest: _Places = {}
 
-    def _rarest(self, tokens: Iterable[_Token]) -> _Token:
-        return min(tokens, key=self._frequency.__getitem__)
+    def _places(self, entry: _Entry) -> Iterator[tuple[_Places, _Token]]:
+        """Yield where a sequence is looked for: as the longer one, as the shorter one."""
+        yield from ((self._holding, token) for token in entry.tokens & self._asked)
+        yield self._by_rarest, entry.rarest
 
-    def _places(self, tokens: Sequence[_Token]) -> Iterator[tuple[_Places, _Token]]:
-        """Yield where a sequence of these tokens is looked for: as the longer, as the shorter."""
-        yield from ((self._holding, token) for token in tokens if token in self._asked)
-        yield self._by_rarest, self._rarest(tokens)
+    def add(self, calls: Calls) -> None:
+        """Add a sequence, once."""
+        entry = self._entries[calls]
+        for places, token in self._places(entry):
+            places.setdefault(token, {}).setdefault(len(calls), {})[entry.number] = entry
 
-    def add(self, key: int, calls: Calls) -> None:
-        """Add a sequence."""
-        tokens = _tokens(calls)
-        entry = _Entry(key, calls, frozenset(tokens))
-        for places, token in self._places(tokens):
-            places.setdefault(token, {}).setdefault(len(calls), {})[key] = entry
-
-    def remove(self, key: int, calls: Calls) -> None:
-        """Take out a sequence that was added under this key."""
-        for places, token in self._places(_tokens(calls)):
+    def remove(self, calls: Calls) -> None:
+        """Take out a sequence that was added."""
+        entry = self._entries[calls]
+        for places, token in self._places(entry):
             by_length = places[token]
-            del by_length[len(calls)][key]
+            del by_length[len(calls)][entry.number]
             if not by_length[len(calls)]:
                 del by_length[len(calls)]
 
-    def longer(self, calls: Calls) -> Iterator[int]:
-        """Yield the keys of sequences that contain this one, and more."""
-        tokens = _tokens(calls)
-        held = frozenset(tokens)
-        places = [self._holding.get(self._rarest(tokens), {})]
+    def longer(self, calls: Calls) -> Iterator[Calls]:
+        """Yield the sequences that contain this one, and more."""
+        wanted = self._entries[calls]
+        places = [self._holding.get(wanted.rarest, {})]
         for entry in _candidates(places, len(calls).__lt__):
-            if held <= entry.tokens and contains(entry.calls, calls):
-                yield entry.key
+            if wanted.tokens <= entry.tokens and contains(entry.calls, calls):
+                yield entry.calls
 
-    def shorter(self, calls: Calls) -> Iterator[int]:
-        """Yield the keys of sequences that this one contains, and that are shorter."""
-        tokens = _tokens(calls)
-        held = frozenset(tokens)
-        places = [self._by_rarest[token] for token in tokens if token in self._by_rarest]
+    def shorter(self, calls: Calls) -> Iterator[Calls]:
+        """Yield the sequences that this one contains, and that are shorter."""
+        held = self._entries[calls]
+        # In their order, not in a set's, lest what is beyond the most differs from run to run.
+        places = [self._by_rarest[token] for token in held.order if token in self._by_rarest]
         for entry in _candidates(places, len(calls).__gt__):
-            if entry.tokens <= held and contains(calls, entry.calls):
-                yield entry.key
+            if entry.tokens <= held.tokens and contains(calls, entry.calls):
+                yield entry.calls
 
 
 def _candidates(

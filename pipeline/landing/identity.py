@@ -62,27 +62,25 @@ class Resolution(NamedTuple):
 
 def resolve(found: Sequence[Copy]) -> Resolution:
     """Decide among the copies of one run, old ones first."""
-    kept: dict[int, Copy] = {}
-    numbers: dict[Calls, int] = {}  # of the one copy kept for each sequence of calls
+    kept: dict[Calls, Copy] = {}  # never two with the same calls
     index = Containment(copy.calls for copy in found)
     left: list[Copy] = []
     unresolved: list[str] = []
-    for number, copy in enumerate(found):
-        same = numbers.get(copy.calls)
-        if (same is not None and not _replaces(copy, kept[same])) or any(
-            copy.rank < kept[other].rank for other in index.longer(copy.calls)
+    for copy in found:
+        same = kept.get(copy.calls)
+        if (same is not None and not _replaces(copy, same)) or any(
+            copy.rank < kept[calls].rank for calls in index.longer(copy.calls)
         ):
             left.append(copy)
             continue
-        for other in [*index.shorter(copy.calls), *(() if same is None else (same,))]:
-            index.remove(other, kept[other].calls)
-            del numbers[kept[other].calls]
-            left.append(kept.pop(other))
+        beaten = [*index.shorter(copy.calls), *(() if same is None else (same.calls,))]
+        for calls in beaten:
+            index.remove(calls)
+            left.append(kept.pop(calls))
         if kept:
             unresolved.append(copy.run_id)
-        kept[number] = copy
-        numbers[copy.calls] = number
-        index.add(number, copy.calls)
+        kept[copy.calls] = copy
+        index.add(copy.calls)
     dropped = {copy.row for copy in left if copy.batch is None}
     replaces = [(copy.batch, copy.row) for copy in left if copy.batch is not None]
     return Resolution(dropped, replaces, unresolved, {})
