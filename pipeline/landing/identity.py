@@ -11,20 +11,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
-from xxhash import xxh3_64_intdigest, xxh3_128_hexdigest
+from xxhash import xxh3_64_intdigest
 
-from pipeline.landing.trace_merge import fold, is_trace
-from pipeline.schema import Runs, Steps
+from pipeline.landing.containment import Containment
+from pipeline.landing.copies import contents, copies
+from pipeline.landing.trace_merge import fold
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pipeline.lake import Folder
+    from pipeline.landing.containment import Calls
+    from pipeline.landing.copies import Copy
     from pipeline.landing.known import Known
     from pipeline.landing.model import Run, Told
     from pipeline.landing.trace_merge import Part
-
-_IGNORED = ("source_path", "source_line", "landed_at", "run_key", "identity")
 
 
 def identity(run_id: str, run: Run, labels: str) -> int:
@@ -47,20 +48,6 @@ def identities(ids: Sequence[str], runs: Sequence[Told], labels: str) -> list[in
     return found
 
 
-class Copy(NamedTuple):
-    """One landed copy of a run. `batch` is None for a copy that is landing now."""
-
-    batch: str | None
-    row: int
-    run_id: str
-    calls: tuple[int | None, ...]
-    finished: bool
-    n_rows: int
-    content: str
-    run: pl.DataFrame
-    steps: pl.DataFrame
-
-
 class Resolution(NamedTuple):
     """Which new rows are left out, which old rows are replaced, and what to warn of.
 
@@ -73,71 +60,54 @@ class Resolution(NamedTuple):
     merged: dict[int, Part]
 
 
-def contains(longer: Sequence[object], shorter: Sequence[object]) -> bool:
-    """Tell whether `shorter` is a subsequence of `longer`.
-
-    >>> contains("abcd", "bd"), contains("abcd", "db")
-    (True, False)
-    """
-    rest = iter(longer)
-    return all(item in rest for item in shorter)
-
-
-def _replaces(new: Copy, old: Copy) -> bool:
-    """Tell whether `new` takes the place of `old`, given that it contains the old one's calls."""
-    if not contains(old.calls, new.calls):
-        return True
-    # The same calls: a finished copy beats its snapshot, more steps beat fewer, later beats earlier.
-    return (new.finished, new.n_rows) >= (old.finished, old.n_rows)
-
-
-def resolve(copies: Sequence[Copy]) -> Resolution:
+def resolve(found: Sequence[Copy]) -> Resolution:
     """Decide among the copies of one run, old ones first."""
-    kept: list[Copy] = []
-    dropped: set[int] = set()
-    replaces: list[tuple[str, int]] = []
+    kept: dict[Calls, Copy] = {}  # never two with the same calls
+    index = Containment(copy.calls for copy in found)
+    left: list[Copy] = []
     unresolved: list[str] = []
-
-    def leave_out(copy: Copy) -> None:
-        if copy.batch is None:
-            dropped.add(copy.row)
-        else:
-            replaces.append((copy.batch, copy.row))
-
-    for copy in copies:
-        if any(
-            copy.content == other.content
-            or (contains(other.calls, copy.calls) and not _replaces(copy, other))
-            for other in kept
+    for copy in found:
+        same = kept.get(copy.calls)
+        if (same is not None and not _replaces(copy, same)) or any(
+            copy.rank < kept[calls].rank for calls in index.longer(copy.calls)
         ):
-            leave_out(copy)
+            left.append(copy)
             continue
-        for other in [o for o in kept if contains(copy.calls, o.calls)]:
-            kept.remove(other)
-            leave_out(other)
+        beaten = [*index.shorter(copy.calls), *(() if same is None else (same.calls,))]
+        for calls in beaten:
+            index.remove(calls)
+            left.append(kept.pop(calls))
         if kept:
             unresolved.append(copy.run_id)
-        kept.append(copy)
+        kept[copy.calls] = copy
+        index.add(copy.calls)
+    dropped = {copy.row for copy in left if copy.batch is None}
+    replaces = [(copy.batch, copy.row) for copy in left if copy.batch is not None]
     return Resolution(dropped, replaces, unresolved, {})
 
 
-def _decide(copies: Sequence[Copy]) -> Resolution:
-    if len(copies) > 1 and is_trace(copies):
-        found = fold(copies)
-        return Resolution(found.dropped, found.replaces, [], found.merged)
-    return resolve(copies)
+def _replaces(new: Copy, old: Copy) -> bool:
+    """Tell whether `new` takes the place of `old`, which has the same calls: the later of equals."""
+    return new.content != old.content and new.rank >= old.rank
+
+
+def _decide(found: Sequence[Copy]) -> Resolution:
+    if len(found) > 1 and any(copy.in_trace for copy in found):
+        folded = fold(found)
+        return Resolution(folded.dropped, folded.replaces, [], folded.merged)
+    return resolve(found)
 
 
 def repeated(known: Known, runs: pl.DataFrame, steps: pl.DataFrame) -> Resolution:
     """Find the runs of a staged batch that have landed before, or twice in it, and decide.
 
     Equal copies are told by a hash of all they hold, whole columns at a time; only copies that
-    differ are compared call by call.
+    differ are looked at one by one, and only those that may contain each other compared.
     """
     found = known.landed(runs["identity"])
     if not found and not runs["identity"].is_duplicated().any():
         return Resolution(set(), [], [], {})
-    told = _contents(runs, steps)
+    told = contents(runs, steps)
     first = told.unique(["identity", "content"], keep="first", maintain_order=True)
     landed = [_landed(batch, rows) for batch, rows in found]
     old = pl.concat([part.told for part in landed]) if landed else told.clear()
@@ -149,11 +119,11 @@ def repeated(known: Known, runs: pl.DataFrame, steps: pl.DataFrame) -> Resolutio
     if open_rows.is_empty():
         return Resolution(dropped, [], [], {})
     groups: dict[int, list[Copy]] = {}
-    for part in landed:
+    for part in (*landed, _Landed(None, runs, steps, open_rows)):
         wanted = part.told.join(open_rows, on="identity", how="semi", maintain_order="left")
-        _collect(groups, part.name, wanted, part.runs, part.steps)
-    _collect(groups, None, open_rows, runs, steps)
-    parts = [_decide(copies) for copies in groups.values()]
+        for key, copy in copies(part.name, wanted, part.runs, part.steps):
+            groups.setdefault(key, []).append(copy)
+    parts = [_decide(group) for group in groups.values()]
     return Resolution(
         dropped.union(*(part.dropped for part in parts)),
         sorted(pair for part in parts for pair in part.replaces),
@@ -163,9 +133,12 @@ def repeated(known: Known, runs: pl.DataFrame, steps: pl.DataFrame) -> Resolutio
 
 
 class _Landed(NamedTuple):
-    """A landed batch that holds some of the runs landing now: `told` are those rows."""
+    """A batch that holds some of the runs in question: `told` are those rows.
 
-    name: str
+    `name` is None for the batch that is landing.
+    """
+
+    name: str | None
     runs: pl.DataFrame
     steps: pl.DataFrame
     told: pl.DataFrame
@@ -174,48 +147,5 @@ class _Landed(NamedTuple):
 def _landed(batch: Folder, rows: Sequence[int]) -> _Landed:
     runs = pl.read_parquet(batch.file("runs"), glob=False)
     steps = pl.read_parquet(batch.file("steps"), glob=False)
-    told = _contents(runs, steps)[rows]
+    told = contents(runs, steps)[rows]
     return _Landed(batch.name, runs, steps, told)
-
-
-def _contents(runs: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
-    """Return row, identity and a hash of everything the run says, in one process comparable."""
-    kept = [name for name in Runs.names() if name not in _IGNORED]
-    of_steps = [name for name in Steps.names() if name not in _IGNORED]
-    hashes = steps.select(pl.struct(of_steps).hash()).to_series().rename("hash")
-    running = pl.concat([pl.Series("hash", [0], dtype=pl.UInt64), hashes.cum_sum()])
-    ends = runs["n_rows"].cast(pl.Int64).cum_sum()
-    # Unsigned sums wrap around, so the difference is right however far they have run.
-    spans = running.gather(ends) - running.gather(ends - runs["n_rows"].cast(pl.Int64))
-    return runs.select(
-        "identity", (pl.struct(kept).hash() + spans).alias("content")
-    ).with_row_index("row")
-
-
-def _collect(
-    groups: dict[int, list[Copy]],
-    batch: str | None,
-    rows: pl.DataFrame,
-    runs: pl.DataFrame,
-    steps: pl.DataFrame,
-) -> None:
-    ends = runs["n_rows"].cast(pl.Int64).cum_sum()
-    kept_columns = [name for name in Runs.names() if name not in _IGNORED]
-    step_columns = [name for name in Steps.names() if name not in _IGNORED]
-    for row, key in rows.select("row", "identity").iter_rows():
-        length = runs["n_rows"][row]
-        part = steps.slice(ends[row] - length, length)
-        calls = part.filter(pl.col("kind") == "tool_call")
-        told = repr((runs.select(kept_columns).row(row), part.select(step_columns).rows()))
-        copy = Copy(
-            batch,
-            row,
-            runs["run_id"][row],
-            tuple(calls.select(pl.coalesce("call_key", "name_key")).to_series()),
-            runs["status"][row] != "incomplete",
-            length,
-            xxh3_128_hexdigest(told.encode()),
-            runs.slice(row, 1),
-            part,
-        )
-        groups.setdefault(key, []).append(copy)

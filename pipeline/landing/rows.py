@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
-from xxhash import xxh3_64_hexdigest
+from xxhash import xxh3_64
 
 from pipeline.errors import RejectedError
 from pipeline.landing.calls import Calls
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 MOST_UINT32 = (1 << 32) - 1
 MOST_NAMES = 1000
 """So many fields that no format knows are counted one by one: names may be data, too."""
+LONG_NAME = 256
+"""A longer name hardly comes twice, and is masked anew."""
 FLUSH_RUNS = 1024
 FLUSH_BYTES = 1 << 21
 """Decoded records become columns this often: objects cost ten times what columns do."""
@@ -78,6 +81,7 @@ class Rows:
         runs: list[_Waiting] = []
         tasks: dict[str, Task] = {}
         damages: list[Damage] = []
+        record: xxh3_64 | None = None
         for number, item in enumerate(found):
             if isinstance(item, Damage):
                 damages.append(item)
@@ -86,14 +90,17 @@ class Rows:
                 task = self._withheld(item)
                 _take(tasks, self._told(task), task)
                 continue
-            run_id = item.run_id or self._derived(piece.data, item, number, occurrence)
+            run_id = item.run_id
+            if not run_id:
+                record = record or xxh3_64(piece.data)  # its bytes are read once for all its runs
+                run_id = self._derived(record.copy(), item, number, occurrence)
             runs.append(
                 _Waiting(self._withheld(item), run_id, piece, shown, form.silence_is_success)
             )
         for damage in damages:
             self._refuse(damage.shown(shown), *damage[:5])
         for name in _unmapped(item for item in found if not isinstance(item, Damage)):
-            self._count(form.name, redact(name))
+            self._count(form.name, name)
         self._waiting += runs
         for told, task in tasks.items():
             _take(self._tasks, told, task)
@@ -101,7 +108,8 @@ class Rows:
         if len(self._waiting) >= FLUSH_RUNS or self._bytes >= FLUSH_BYTES:
             self.flush()
 
-    def _count(self, form: str, name: str) -> None:
+    def _count(self, form: str, field: str) -> None:
+        name = _masked(field) if len(field) <= LONG_NAME else redact(field)
         many = len(self.unmapped) >= MOST_NAMES and (form, name) not in self.unmapped
         self.unmapped[form, "(others)" if many else name] += 1
 
@@ -116,7 +124,10 @@ class Rows:
                 return False  # it is counted record by record
             tasks = [(self._told(task), task) for task in many.tasks]
             records = zip(many.runs, group.bodies, group.occurrences, strict=True)
-            ids = [run.run_id or self._derived(data, run, 0, nth) for run, data, nth in records]
+            ids = [
+                run.run_id or self._derived(xxh3_64(data), run, 0, nth)
+                for run, data, nth in records
+            ]
             keys = identities(ids, many.runs, self._labels)
             size = len(ids)
             silences = [form.silence_is_success] * size
@@ -145,10 +156,10 @@ class Rows:
         outputs = task.reference_outputs
         return repr((task.task_id, task.suite, task.prompt, outputs, references))
 
-    def _derived(self, data: bytes, run: Told, number: int, occurrence: int) -> str:
-        """Name a run whose source has no globally unique id by what it says."""
-        told = f"\0{run.model}\0{self._labels}\0{number}\0{occurrence}"
-        return xxh3_64_hexdigest(data + told.encode())
+    def _derived(self, record: xxh3_64, run: Told, number: int, occurrence: int) -> str:
+        """Name a run whose source has no globally unique id by its record, hashed so far."""
+        record.update(f"\0{run.model}\0{self._labels}\0{number}\0{occurrence}".encode())
+        return record.hexdigest()
 
     def refuse(self, shown: str, piece: Piece, error: RejectError) -> None:
         """Enter a record that cannot land."""
@@ -209,6 +220,12 @@ class Rows:
         if runs.is_empty():
             return Runs.empty(), Steps.empty()
         return finished(runs, self._steps.taken(), self._calls)
+
+
+@lru_cache(maxsize=MOST_NAMES)
+def _masked(name: str) -> str:
+    """Return a field's name as people may read it: records mostly have the same ones."""
+    return redact(name)
 
 
 def _take(tasks: dict[str, Task], told: str, task: Task) -> None:

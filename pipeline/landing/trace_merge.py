@@ -19,7 +19,7 @@ from pipeline.landing.trace_union import RESPONSES, Row, united
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pipeline.landing.identity import Copy
+    from pipeline.landing.copies import Copy
 
 _STANDING = frozenset(("source_path", "source_line", "identity", "landed_at", "run_key", "part"))
 
@@ -51,11 +51,9 @@ class Fold(NamedTuple):
     merged: dict[int, Part]
 
 
-def is_trace(copies: Sequence[Copy]) -> bool:
-    """Tell whether copies are parts of a trace: their steps name their spans."""
-    return any(
-        f'"{SPAN}":' in (text or "") for copy in copies for text in copy.steps["labels"].head(1)
-    )
+def is_in_trace(labels: pl.Series) -> pl.Series:
+    """Tell of the labels of runs' first steps whether the runs are traces: steps name spans."""
+    return labels.str.contains(f'"{SPAN}":', literal=True).fill_null(value=False)
 
 
 def part_of(run: pl.DataFrame, steps: pl.DataFrame) -> Part:
@@ -68,10 +66,10 @@ def part_of(run: pl.DataFrame, steps: pl.DataFrame) -> Part:
 
 def fold(copies: Sequence[Copy]) -> Fold:
     """Decide among the copies of one trace, old ones first: the fuller one, or all made one."""
-    kept, held = part_of(copies[0].run, copies[0].steps), [copies[0]]
+    kept, held = part_of(*copies[0].frames()), [copies[0]]
     left: list[Copy] = []
     for copy in copies[1:]:
-        part = part_of(copy.run, copy.steps)
+        part = part_of(*copy.frames())
         whole = merged(kept, part)
         if whole.says() == kept.says():
             left.append(copy)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 MOST_BYTES = 1 << 26
 DENSE = 16
@@ -68,13 +68,13 @@ def elements(data: bytes, member: str | None = None) -> Iterator[Element] | None
     if len(data) > _SAMPLE and _is_dense(data):
         return None
     try:
-        begin = 0 if member is None else _begin_of(data, member)
-        if begin is None:
-            return None
-        found = _list(data if member is None else _object(data)[member])
+        if member is None:
+            return _placed(data, _list(data), 0)
+        members = _object(data)
+        begin = _begin_of(data, members, member)
+        return None if begin is None else _placed(data, _list(members[member]), begin)
     except (msgspec.DecodeError, RecursionError):
         return None
-    return _placed(data, found, begin)
 
 
 def _is_dense(data: bytes) -> bool:
@@ -83,16 +83,16 @@ def _is_dense(data: bytes) -> bool:
     return any(part.count(b",") * DENSE > len(part) for part in looked)
 
 
-def _begin_of(data: bytes, member: str) -> int | None:
+def _begin_of(data: bytes, members: Mapping[str, msgspec.Raw], member: str) -> int | None:
     """Return where a member of the top object begins; None where it has none, or one name twice."""
     position, begin = 0, None
-    for name, value in _object(data).items():
+    for name, value in members.items():
         named = _NAME.match(data, position)
         if named is None or not data.startswith(value, named.end()):
             return None
         if name == member:
             begin = named.end()
-        position = named.end() + len(bytes(value))
+        position = named.end() + len(memoryview(value))
     return begin if data[position:].strip() == b"}" else None
 
 

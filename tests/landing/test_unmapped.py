@@ -9,8 +9,10 @@ import pytest
 from lakes import trajtab
 from making import runs_of, steps_of, write
 
+from pipeline.landing import rows
 from pipeline.landing.land import land
 from pipeline.landing.unmapped import LONGEST
+from pipeline.redact import redact
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -152,3 +154,22 @@ def test_parts_of_a_trace_that_land_apart_keep_their_new_fields(tmp_path: Path) 
     assert [json.loads(text)["new"] for text in runs["labels"]] == ["trace"]
     labels = {kind: json.loads(text)["new"] for kind, text in steps.select("kind", "labels").rows()}
     assert labels == {"llm_call": "llm", "tool_call": "tool"}
+
+
+def test_a_name_that_many_records_have_is_masked_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def spied(text: str) -> str:
+        asked.append(text)
+        return redact(text)
+
+    monkeypatch.setattr(rows, "redact", spied)
+    long, mail = "x" * (rows.LONG_NAME + 1), f"of {MAIL}"
+    records = [{**_chat(**{long: 1, mail: 2, "masked_once": 3}), "id": f"r{i}"} for i in range(9)]
+    report, *_ = _landed(tmp_path, *records)
+    assert (
+        dict.fromkeys([long, "of [redacted]", "masked_once"], 9) == report.unmapped["openai_chat"]
+    )
+    assert [asked.count(name) for name in (long, mail, "masked_once")] == [9, 1, 1]
