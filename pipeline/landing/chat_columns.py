@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 from msgspec import UNSET
 
-from pipeline.landing.columns import Columns, StepColumns, by_field
+from pipeline.landing.fields import Columns, StepColumns, by_field
 from pipeline.landing.messages import Message, Raw, Usage, text_of
 from pipeline.landing.model import Step
 from pipeline.landing.unmapped import add

@@ -7,13 +7,12 @@ adds what follows from the columns: owners, positions, canonical calls, what cou
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
-from msgspec.structs import astuple
 
 from pipeline.landing.canonical import canonical_json
+from pipeline.landing.fields import Columns, StepColumns, by_field, no_value
 from pipeline.landing.times import moments
 from pipeline.landing.unmapped import with_unmapped
 from pipeline.schema import UTC_MICROS, Runs, Steps, Table
@@ -21,32 +20,14 @@ from pipeline.schema import UTC_MICROS, Runs, Steps, Table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import msgspec
-
     from pipeline.landing.calls import Calls
-    from pipeline.landing.model import Step, Told
+    from pipeline.landing.model import Told
     from pipeline.landing.unmapped import Unmapped
-
-Columns = dict[str, "Sequence[Any]"]
-TURNED = 512
 
 
 def text(value: Any) -> str | None:
     """Return text as it is, and any other JSON value as canonical JSON text."""
     return value if value is None or value.__class__ is str else canonical_json(value)
-
-
-def by_field(structs: Sequence[msgspec.Struct]) -> Columns:
-    """Return the fields of structs of one class, each as a column."""
-    names = structs[0].__struct_fields__ if structs else ()
-    columns: list[list[Any]] = [[] for _ in names]
-    # A tuple of all fields costs a fraction of looking up each field of each struct by name; a few
-    # hundred at a time stay in the processor's nearest cache while they are turned.
-    for begin in range(0, len(structs), TURNED):
-        turned = zip(*map(astuple, structs[begin : begin + TURNED]), strict=True)
-        for column, values in zip(columns, turned, strict=True):
-            column.extend(values)
-    return dict(zip(names, columns, strict=True))
 
 
 _PLAIN_STEP = (
@@ -62,13 +43,8 @@ _PLAIN_RUN = (
 _RUN = {name: Runs.polars()[name] for name in _PLAIN_RUN}
 
 
-def _no_value(values: Sequence[Any]) -> bool:
-    """Tell whether all values are None, at the cost of a glance where they are not."""
-    return all(value is None for value in values[:64]) and values.count(None) == len(values)
-
-
 def _plain(name: str, values: Sequence[Any], dtype: pl.DataType) -> pl.Series | None:
-    if _no_value(values):
+    if no_value(values):
         return None
     if isinstance(dtype, pl.Enum):
         return pl.Series(name, values, dtype=pl.String).cast(dtype)
@@ -77,7 +53,7 @@ def _plain(name: str, values: Sequence[Any], dtype: pl.DataType) -> pl.Series | 
 
 def _texts(name: str, values: Sequence[Any]) -> pl.Series | None:
     """Return a column of text; what is no text is spelled as JSON."""
-    if _no_value(values):
+    if no_value(values):
         return None
     try:
         return pl.Series(name, values, dtype=pl.String)
@@ -86,7 +62,7 @@ def _texts(name: str, values: Sequence[Any]) -> pl.Series | None:
 
 
 def _moments(name: str, values: Sequence[Any]) -> pl.Series | None:
-    if _no_value(values):
+    if no_value(values):
         return None
     return pl.Series(name, moments(values), dtype=pl.Int64).cast(UTC_MICROS)
 
@@ -102,31 +78,13 @@ def _all_labels(
     labels: Sequence[dict[str, Any] | None], unmapped: Sequence[Unmapped | None]
 ) -> Sequence[dict[str, Any] | None]:
     """Return the labels of steps or runs, with the fields their format does not know."""
-    if _no_value(unmapped):
+    if no_value(unmapped):
         return labels
     return list(map(with_unmapped, labels, unmapped))
 
 
 def _kept(*columns: pl.Series | None) -> list[pl.Series]:
     return [column for column in columns if column is not None]
-
-
-class StepColumns(NamedTuple):
-    """The steps of runs, one run after the other: columns by the names of a step's fields."""
-
-    columns: Columns
-    """Those that may hold a value."""
-    lengths: list[int]
-    """How many steps each run has."""
-
-    def tells(self, name: str) -> bool:
-        """Tell whether any step has a value of this field."""
-        return not _no_value(self.columns.get(name, ()))
-
-
-def listed(steps: Sequence[list[Step]]) -> StepColumns:
-    """Return steps that are listed run by run."""
-    return StepColumns(by_field(list(chain.from_iterable(steps))), list(map(len, steps)))
 
 
 def steps_columns(steps: StepColumns, calls: Calls) -> list[pl.Series]:

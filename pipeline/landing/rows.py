@@ -12,7 +12,8 @@ from xxhash import xxh3_64
 from pipeline.errors import RejectedError
 from pipeline.landing.calls import Calls
 from pipeline.landing.canonical import canonical_json
-from pipeline.landing.columns import Origin, finished, listed, runs_columns, steps_columns
+from pipeline.landing.columns import Origin, finished, runs_columns, steps_columns
+from pipeline.landing.fields import listed
 from pipeline.landing.formats import Many
 from pipeline.landing.identity import identities, identity
 from pipeline.landing.masking import Item, withhold

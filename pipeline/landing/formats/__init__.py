@@ -11,7 +11,7 @@ from pipeline.errors import UnknownNameError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from pipeline.landing.columns import StepColumns
+    from pipeline.landing.fields import StepColumns
     from pipeline.landing.model import References, Task, Told
     from pipeline.landing.places import Place
     from pipeline.landing.reader import Head, Piece, Source

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from pipeline.landing.columns import listed
 from pipeline.landing.decode import decoding
+from pipeline.landing.fields import listed
 from pipeline.landing.formats import Format, Many
 from pipeline.landing.model import Expected, References, RejectError, Run, Step, Told
 from pipeline.landing.unmapped import decoder
