@@ -48,7 +48,7 @@ def test_the_whole_has_its_rows(log, tmp_path):
     found = whole.rows(log, tmp_path, 1)
     assert [row.goal for row in found] == [">= 1.5", ">= 25", "", ""]
     assert {row.row for row in found} == {"c"}
-    assert len(found[0].detail["plain_cpu_s"]) == 1
+    assert len(found[0].detail["land_score_again_aggregate_cpu_s"]) == 4
 
 
 def test_a_peer_is_measured_or_said_to_be_absent(log, lake, monkeypatch):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from shutil import rmtree
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.sample import sample
 
@@ -18,7 +18,14 @@ from .plain import COLUMNS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Night = tuple[list[float], float]
+
+class Night(NamedTuple):
+    """CPU seconds of a night."""
+
+    ours: list[float]
+    """Land, score, score again, aggregate."""
+    plain: float
+
 
 PLAIN = Path(__file__).with_name("plain.py")
 
@@ -30,46 +37,44 @@ def rows(log: Path, folder: Path, repeats: int) -> list[Row]:
     """
     single = sample(folder / "single", runs=1, seed=1)[0].path
     same = only(folder / "single", COLUMNS)
-    every = "preset:default"
-    start = {policy: _night(single, folder / "start", policy) for policy in (same, every)}
     found = []
     for policy, what, goals in (
         (same, "the same metrics", (">= 1.5", ">= 25")),
-        (every, "every metric", ("", "")),
+        ("preset:default", "every metric", ("", "")),
     ):
-        nights = [
-            _above(_night(log, folder / "whole", policy), start[policy]) for _ in range(repeats)
+        # In turn, so that what disturbs the machine for a while disturbs both.
+        pairs = [
+            (_night(single, folder / "start", policy), _night(log, folder / "whole", policy))
+            for _ in range(repeats)
         ]
-        first = _ratio((theirs, sum(ours[:2] + ours[3:])) for ours, theirs in nights)
-        later = _ratio((theirs, sum(ours[2:])) for ours, theirs in nights)
-        detail = {
-            "plain_cpu_s": [theirs for _, theirs in nights],
-            "land_score_again_aggregate_cpu_s": [ours for ours, _ in nights],
-            "start_up_cpu_s": {
-                "plain": start[policy][1],
-                "land_score_again_aggregate": start[policy][0],
-            },
-        }
-        told = f"plain loop / land + score + aggregate, the first night, {what}"
-        found.append(Row("c", told, first, "x", goals[0], detail))
-        found.append(
-            Row("c", f"plain loop / score + aggregate, later, {what}", later, "x", goals[1])
+        start, whole = (_medians(nights) for nights in zip(*pairs, strict=True))
+        plain = whole.plain - start.plain
+        land, score, again, aggregate = (
+            used - off for used, off in zip(whole.ours, start.ours, strict=True)
         )
+        detail = {
+            "plain_cpu_s": whole.plain,
+            "land_score_again_aggregate_cpu_s": whole.ours,
+            "start_up_cpu_s": {"plain": start.plain, "land_score_again_aggregate": start.ours},
+        }
+        for night, spent, goal in (
+            ("land + score + aggregate, the first night", land + score + aggregate, goals[0]),
+            ("score + aggregate, later", again + aggregate, goals[1]),
+        ):
+            told = f"plain loop / {night}, {what}"
+            found.append(Row("c", told, _ratio(plain, spent), "x", goal, detail))
     return found
 
 
-def _above(night: Night, start: Night) -> Night:
-    """Take start-up off."""
-    ours = [used - off for used, off in zip(night[0], start[0], strict=True)]
-    return ours, night[1] - start[1]
+def _medians(nights: Iterable[Night]) -> Night:
+    known = list(nights)
+    ours = [median(each) for each in zip(*(night.ours for night in known), strict=True)]
+    return Night(ours, median(night.plain for night in known))
 
 
-def _ratio(pairs: Iterable[tuple[float, float]]) -> float | None:
-    """Return the median of the ratios; None where the runs are too few to be told from start-up."""
-    known = list(pairs)
-    if any(least <= 0 for pair in known for least in pair):
-        return None
-    return median(above / below for above, below in known)
+def _ratio(above: float, below: float) -> float | None:
+    """Return the ratio; None where the runs are too few to be told from start-up."""
+    return above / below if above > 0 and below > 0 else None
 
 
 def _night(log: Path, folder: Path, policy: str | Path) -> Night:
@@ -83,4 +88,4 @@ def _night(log: Path, folder: Path, policy: str | Path) -> Night:
         trajtab("aggregate", lake, "--policy", policy, "--format", "json"),
     ]
     theirs = process(PLAIN, log)
-    return [one.cpu_s for one in ours], theirs.cpu_s
+    return Night([one.cpu_s for one in ours], theirs.cpu_s)
