@@ -29,7 +29,7 @@ def decode_whole(log: Path) -> None:
     msgspec.json.decode(log.read_bytes())
 
 
-def rows(log: Path, folder: Path, repeats: int, chat_runs: int = 2_500) -> list[Row]:
+def rows(log: Path, folder: Path, repeats: int, chat_runs: int = 6_000) -> list[Row]:
     """Land a log, chat lines and an array of trials into lakes of their own."""
     lines, array = chats.write(folder / "chats", chat_runs)
     return [
