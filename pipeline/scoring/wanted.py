@@ -57,6 +57,3 @@ def _wanted(names: frozenset[str], calls: bool) -> Wanted:
         made = made.union(*parts)
     roots = [known[name].value.meta.root_names() for name in made]
     return Wanted(frozenset(made), frozenset().union(*roots), calls)
-
-
-EVERYTHING = _wanted(frozenset(metrics()), calls=True)
