@@ -103,8 +103,7 @@ def _stripped(
         for at, value in (unglued(body) if body[-1:] in START else [(0, body)])
         if value
     ]
-    starts, stops, kept = map(list, zip(*found, strict=True)) if found else ([], [], [])
-    return starts, stops, kept
+    return _turned(found)
 
 
 def _parted(
@@ -116,6 +115,10 @@ def _parted(
         for begin, end, number in zip(begins, ends, numbers, strict=True)
         for at, value in unglued(data[begin:end])
     ]
+    return _turned(found)
+
+
+def _turned(found: list[tuple[int, int, int]]) -> tuple[list[int], list[int], list[int]]:
     starts, stops, kept = map(list, zip(*found, strict=True)) if found else ([], [], [])
     return starts, stops, kept
 

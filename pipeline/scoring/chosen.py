@@ -12,7 +12,7 @@ from pipeline.metrics.turns import TURNS
 from pipeline.scoring import special
 from pipeline.scoring.equals import marked
 from pipeline.scoring.rounds import COUNT
-from pipeline.scoring.segments import scattered
+from pipeline.scoring.segments import beside, scattered
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
@@ -53,13 +53,12 @@ def by_run(counted: pl.DataFrame, failed: pl.Series, of: Wanted) -> tuple[pl.Dat
         values = [_divided(counts[shown], by_arguments), _divided(counts, by_name)]
     else:
         values = [_divided(counts, known)]
-    parts = [part for part in (told, *values) if part.width]
     turns = [
         pl.lit(None, dtype=pl.Float64).alias(f"{metric.name}{TURNS}")
         for metric in known
         if metric.kind == "flag"
     ]
-    return pl.concat(parts, how="horizontal").with_columns(turns), kept
+    return beside(told, *values).with_columns(turns), kept
 
 
 def _divided(counts: pl.DataFrame, of: list[Metric]) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from pipeline.scoring.keys import needs_text
 from pipeline.scoring.masks import BITS
 from pipeline.scoring.matching import MOST_ROUNDS, Counted
 from pipeline.scoring.rounds import COUNT
-from pipeline.scoring.segments import alike, scattered
+from pipeline.scoring.segments import alike, beside, scattered
 from pipeline.scoring.units import Units, part, units
 from pipeline.scoring.wanted import wanted
 
@@ -99,8 +99,8 @@ def _counted(
     shared = whole.frame.select(
         "pair", "run", "reference_id", "n_reference", pl.col("n_calls").cast(COUNT)
     )
-    parts = [shared, plain.frame, _not_captured(whole, expected)]
-    counted = Counted(pl.concat(filter(_has_columns, parts), how="horizontal"), plain.places)
+    frame = beside(shared, plain.frame, _not_captured(whole, expected))
+    counted = Counted(frame, plain.places)
     fits = {"": special.by_arguments(lexicon), NAMES: special.by_name}
     free = policy.match.parallel == "unordered"
     for level in reversed(needed):  # the places of the first level stay
@@ -109,10 +109,6 @@ def _counted(
         names = pl.col(f"^.*{NAMES}$").name.map(lambda name: name.removesuffix(NAMES))
         counted = Counted(counted.frame.with_columns(names), counted.places)
     return counted
-
-
-def _has_columns(frame: pl.DataFrame) -> bool:
-    return bool(frame.width)
 
 
 def _needed(of: Wanted, *, same: bool) -> dict[str, set[str]]:

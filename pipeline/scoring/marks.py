@@ -35,9 +35,14 @@ class Marked(NamedTuple):
     """How many pairs of argument texts were compared for similarity."""
 
 
+def marks_repeats(of: Wanted) -> bool:
+    """Tell whether anything asks which calls repeat a recent one."""
+    return of.calls or of.any(*OF_REPEATS)
+
+
 def marked(calls: pl.DataFrame, policy: Policy, of: Wanted) -> Marked:
     """Mark the calls: what the counts asked for rest on, and all that is told of single calls."""
-    repeating = of.calls or of.any(*OF_REPEATS)
+    repeating = marks_repeats(of)
     looping = of.calls or of.any(*OF_LOOPS)
     parts, compared = [calls], 0
     by_key = of.any(*OF_KEYS)

@@ -17,7 +17,7 @@ from pipeline.scoring import long_runs
 from pipeline.scoring.masks import BITS, masks, of_refs, with_bits
 from pipeline.scoring.rounds import COUNT, TAKEN, rounds
 from pipeline.scoring.rounds import COUNTS as ROUNDS
-from pipeline.scoring.segments import Segments, scattered
+from pipeline.scoring.segments import Segments, beside, scattered
 from pipeline.scoring.subsequence import ORDINAL
 from pipeline.scoring.units import renumbered
 
@@ -89,8 +89,7 @@ def _short(
         in_rounds[next(iter(in_rounds))].add(TAKEN)
     found = rounds(matched, faced["any"], in_rounds, places=places)
     each = [level for level, names in needed.items() if "n_distinct" in names]
-    parts = [found.counts, faced, *_distinct(whole, each, distinct)]
-    frame = pl.concat([part for part in parts if part.width], how="horizontal").select(
+    frame = beside(found.counts, faced, *_distinct(whole, each, distinct)).select(
         _told(name, level) for level, names in needed.items() for name in COUNTS if name in names
     )
     if found.places is None:

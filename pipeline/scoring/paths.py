@@ -12,7 +12,7 @@ from pipeline.scoring.calls import laid_out
 from pipeline.scoring.counted import blanked, counted, looks_at_calls
 from pipeline.scoring.outputs import outputs_used
 from pipeline.scoring.patterns import any_match
-from pipeline.scoring.segments import Segments, alike
+from pipeline.scoring.segments import Segments, alike, beside
 from pipeline.scoring.wanted import wanted
 
 if TYPE_CHECKING:
@@ -36,22 +36,26 @@ OF_OUTPUTS = ("n_outputs", "n_outputs_used")
 
 def step_columns(policy: Policy) -> tuple[str, ...]:
     """Return the step columns a policy needs; texts only where it asks for what rests on them."""
-    back, errors, used, of = (
-        policy.backtracking,
-        policy.errors,
-        policy.path.output_used,
-        wanted(policy),
-    )
+    back, errors, of = policy.backtracking, policy.errors, wanted(policy)
+    looks, used = looks_at_calls(of), _asks_of_outputs(policy)
+    repeating = marks.marks_repeats(of)
     asked = {
         **{name: of.any(*counts) for name, counts in READ_FOR.items()},
         "step_index": of.calls,
-        "is_error": looks_at_calls(of),
-        "tool_name": bool(back.exempt),
-        "tool_args": back.similarity is not None or bool(back.progress_args) or used,
-        "output": bool(errors.patterns) or errors.empty_output or used,
-        "content": bool(back.abandon_patterns) or used,
+        "is_error": looks,
+        "tool_name": repeating and bool(back.exempt),
+        "tool_args": used
+        or (repeating and (back.similarity is not None or bool(back.progress_args))),
+        "output": used or (looks and (bool(errors.patterns) or errors.empty_output)),
+        "content": used or (of.any("abandonments") and bool(back.abandon_patterns)),
     }
     return (*STEP_COLUMNS, *(name for name, is_asked in asked.items() if is_asked))
+
+
+def _asks_of_outputs(policy: Policy) -> bool:
+    """Tell whether anything asks if outputs were used."""
+    of = wanted(policy)
+    return policy.path.output_used and (of.calls or of.any(*OF_OUTPUTS))
 
 
 class Paths(NamedTuple):
@@ -80,15 +84,15 @@ def paths(runs: pl.DataFrame, steps: pl.DataFrame, policy: Policy) -> Paths:
     if of.any("abandonments"):
         parts.append(_abandonments(steps, in_run, policy.backtracking.abandon_patterns).to_frame())
     if not looks_at_calls(of):
-        return Paths(pl.concat(filter(_has_columns, parts), how="horizontal"), None, {}, 0)
+        return Paths(beside(*parts), None, {}, 0)
     calls = laid_out(steps, is_call, made, policy.errors)
     marked = marks.marked(calls, policy, of)
     told = marked.frame
-    if policy.path.output_used and (of.calls or of.any(*OF_OUTPUTS)):
+    if _asks_of_outputs(policy):
         told = told.with_columns(outputs_used(steps, in_run.owners))
     distinct = {equal.column: equal.distinct(made) for equal in marked.equal}
     found = counted(told, made, distinct, policy.recovery.max_steps)
-    counts = pl.concat(filter(_has_columns, [*parts, found]), how="horizontal").with_columns(
+    counts = beside(*parts, found).with_columns(
         pl.lit(None, dtype=pl.Int64).alias(name)
         for name in OF_OUTPUTS
         if of.any(name) and name not in found.columns
@@ -110,10 +114,6 @@ def call_scores(
     keys = {name: runs[name][calls["run"]] for name in ("run_id", "run_key")}
     matched = {} if expected_position is None else {"expected_position": expected_position}
     return CallScores.conform(calls.with_columns(**keys, **matched))
-
-
-def _has_columns(frame: pl.DataFrame) -> bool:
-    return bool(frame.width)
 
 
 def _abandonments(steps: pl.DataFrame, in_run: Segments, patterns: list[str]) -> pl.Series:

@@ -138,6 +138,15 @@ def scattered(rows: pl.Series, values: pl.Series, length: int) -> pl.Series:
     return alike(None, length, values.dtype).scatter(rows, values)
 
 
+def beside(*frames: pl.DataFrame) -> pl.DataFrame:
+    """Return frames of equal height side by side; one without columns has no height, and is left out.
+
+    >>> beside(pl.DataFrame({"a": [1]}), pl.DataFrame(), pl.DataFrame({"b": [2]})).columns
+    ['a', 'b']
+    """
+    return pl.concat([frame for frame in frames if frame.width], how="horizontal")
+
+
 def alike(
     value: bool | int | None, length: int, dtype: pl.DataType | type[pl.DataType]
 ) -> pl.Series:

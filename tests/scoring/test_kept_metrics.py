@@ -39,6 +39,14 @@ NAMED = ["f1", "error_rate"]
 KEPT = ["precision", "recall", "f1", "tp", "error_rate", "n_errors"]
 
 
+READING = {
+    "path": {"output_used": True},
+    "errors": {"patterns": ["found"]},
+    "backtracking": {"similarity": 0.9, "exempt": ["b*"], "abandon_patterns": ["give up"]},
+}
+"""What reads texts: of tools, arguments, outputs and models."""
+
+
 def policy(names: list[str], *, calls: bool = True, **more: Any) -> Policy:
     return parse({**more, "scores": {"metrics": names, "calls": calls}}, "here")
 
@@ -77,7 +85,7 @@ def rich(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 def test_what_is_kept_is_as_if_all_were_scored(
     rich: Lake, names: list[str], calls: bool, match: dict[str, str]
 ) -> None:
-    more = {"match": match, "path": {"output_used": True}, "invariants": {"max_calls": 1}}
+    more = {"match": match, "invariants": {"max_calls": 1}, **READING}
     every = each_batch(rich, parse(more, "here"))
     some = each_batch(rich, policy(names, calls=calls, **more))
     for found, whole in zip(some, every, strict=True):
@@ -134,6 +142,22 @@ def test_less_is_read() -> None:
     assert set(step_columns(few)) < set(step_columns(DEFAULT))
     assert set(run_columns(DEFAULT)) - set(run_columns(few)) == {"ended_at", "completed"}
     assert "input_tokens" in step_columns(policy(["total_tokens"]))
+
+
+def test_texts_are_read_only_for_what_rests_on_them() -> None:
+    texts = {"tool_name", "tool_args", "output", "content"}
+    found = {
+        name: texts & {*step_columns(policy([name], calls=False, **READING))}
+        for name in ("f1", "error_rate", "backtracking_rate", "abandonments", "output_used_rate")
+    }
+    assert found == {
+        "f1": set(),
+        "error_rate": {"output"},
+        "backtracking_rate": {"output", "tool_name", "tool_args"},
+        "abandonments": {"content"},
+        "output_used_rate": {"tool_args", "output", "content"},
+    }
+    assert texts <= {*step_columns(policy(["f1"], **READING))}
 
 
 def test_tables_show_what_is_named(rich: Lake, tmp_path: Path) -> None:
