@@ -1,0 +1,94 @@
+"""What is wrong with a policy that its types cannot tell."""
+
+from __future__ import annotations
+
+import re
+from math import inf
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
+
+import msgspec
+
+from pipeline.errors import UnknownNameError
+from pipeline.policy.sections import KINDS, rule_of_kind
+
+if TYPE_CHECKING:
+    from pipeline.policy.whole import Policy
+
+
+def problems(policy: Policy) -> list[str]:
+    """Return what is wrong, in words that follow the name of the file."""
+    back = policy.backtracking
+    found = []
+    if back.window < 1:
+        found.append(f"backtracking.window is {back.window}; at least 1 is needed")
+    if back.similarity is not None and not 0 < back.similarity <= 1:
+        found.append(f"backtracking.similarity is {back.similarity}; above 0, at most 1 is needed")
+    if policy.recovery.max_steps < 1:
+        found.append(f"recovery.max_steps is {policy.recovery.max_steps}; at least 1 is needed")
+    weights = msgspec.structs.astuple(policy.composite)
+    if min(weights) < 0 or not sum(weights):
+        found.append("composite: weights must not be negative, nor all be 0")
+    for key, patterns in (
+        ("errors.patterns", policy.errors.patterns),
+        ("backtracking.abandon_patterns", back.abandon_patterns),
+    ):
+        found += [
+            f"{key}: {text!r} is no regular expression: {why}" for text, why in _bad_regex(patterns)
+        ]
+    found += [
+        f"match.rule {number}: says nothing; give it one of {', '.join(KINDS)}"
+        for number, rule in enumerate(policy.match.rule, 1)
+        if not any(rule_of_kind(rule, kind) for kind in KINDS)
+    ]
+    found += [
+        f"match.rule {number}: tolerance is {rule.tolerance}; a number of at least 0 is needed"
+        for number, rule in enumerate(policy.match.rule, 1)
+        if rule.tolerance is not None and not 0 <= rule.tolerance < inf
+    ]
+    found += [
+        f"match.rule {number}: default needs one argument's name, not the pattern {rule.arg!r}"
+        for number, rule in enumerate(policy.match.rule, 1)
+        if rule.default is not msgspec.UNSET and any(mark in rule.arg for mark in "*?[")
+    ]
+    found += [
+        f"metric {number}: needs a name and sql"
+        for number, m in enumerate(policy.metric, 1)
+        if not (m.name and m.sql)
+    ]
+    found += [
+        f"end_state.check {number}: needs a name and sql"
+        for number, check in enumerate(policy.end_state.check, 1)
+        if not (check.name and check.sql)
+    ]
+    return found
+
+
+def _bad_regex(patterns: list[str]) -> list[tuple[str, str]]:
+    bad = []
+    for text in patterns:
+        try:
+            re.compile(text)
+        except re.error as error:
+            bad.append((text, str(error)))
+    return bad
+
+
+def refuse_unknown(
+    told: dict[str, Any], kind: type[msgspec.Struct], where: str, inside: str
+) -> None:
+    """Refuse a key that its section does not have, by name, with the nearest that it has.
+
+    Raises:
+        UnknownNameError: there is one.
+    """
+    hints = get_type_hints(kind)
+    for key, value in told.items():
+        if key not in hints:
+            raise UnknownNameError.among(
+                "key", inside + key, [inside + name for name in hints], f" in {where}"
+            )
+        for struct in (hints[key], *get_args(hints[key])):
+            if isinstance(struct, type) and issubclass(struct, msgspec.Struct):
+                for part in value if isinstance(value, list) else [value]:
+                    if isinstance(part, dict):
+                        refuse_unknown(part, struct, where, f"{inside}{key}.")

@@ -1,0 +1,78 @@
+"""From a policy file, or the name of a preset, to a policy."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pipeline.criteria import are_criteria, convert
+from pipeline.errors import InputError, SourceNotFoundError, UnknownNameError
+from pipeline.policy.problems import problems, refuse_unknown
+from pipeline.policy.whole import DEFAULT, Policy
+
+PRESET = "preset:"
+PRESETS = Path(__file__).parents[1] / "presets"
+
+
+def presets() -> list[str]:
+    """Return the names of the policies that ship with trajtab."""
+    return sorted({"default", *(path.stem for path in PRESETS.glob("*.toml"))})
+
+
+def load(named: str | None, where: str = "") -> Policy:
+    """Return the policy of a TOML file, a `preset:NAME`, or the default for None.
+
+    A file of ADK criteria is taken for the policy it means.
+
+    Raises:
+        SourceNotFoundError: there is no such file.
+        UnknownNameError: a key or preset nobody knows.
+        InputError: the file is no TOML, or a value is outside what the key allows.
+    """
+    if named is None or named == f"{PRESET}default":
+        return DEFAULT
+    if named.startswith(PRESET):
+        name = named.removeprefix(PRESET)
+        if name not in presets():
+            raise UnknownNameError.among("preset", name, presets())
+        path = PRESETS / f"{name}.toml"
+    else:
+        path = Path(named)
+    if not path.is_file():
+        raise SourceNotFoundError(f"{named}: no such policy file{where}")
+    content = path.read_bytes()
+    try:
+        text = convert(content, named).policy if are_criteria(content) else content.decode()
+        told = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{named}: no TOML: {error}") from error
+    return parse(told, named)
+
+
+def parse(told: dict[str, Any], where: str) -> Policy:
+    """Turn the content of a policy file into a policy.
+
+    Raises:
+        UnknownNameError: a key nobody knows, or a metric.
+        InputError: a value is outside what its key allows.
+    """
+    refuse_unknown(told, Policy, where, "")
+    try:
+        policy = msgspec.convert(told, Policy)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{where}: {_plain(str(error))}") from error
+    for problem in problems(policy):
+        raise InputError(f"{where}: {problem}")
+    if policy.scores.metrics:
+        from pipeline.metrics.registry import scored  # noqa: PLC0415 - which knows policies
+
+        scored(policy)
+    return policy
+
+
+def _plain(message: str) -> str:
+    return re.sub(r" - at `\$\.?(.*)`", r" at \1", message)
