@@ -13,15 +13,17 @@ import polars as pl
 
 from pipeline.landing.canonical import canonical_json
 from pipeline.landing.trace import model_of
+from pipeline.landing.trace_answers import RESPONSES, Row
 from pipeline.landing.trace_steps import SPAN
-from pipeline.landing.trace_union import RESPONSES, Row, united
+from pipeline.landing.trace_union import united
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pipeline.landing.copies import Copy
 
-_STANDING = frozenset(("source_path", "source_line", "identity", "landed_at", "run_key", "part"))
+_PLACE = ("source_path", "source_line", "identity")
+_STANDING = frozenset((*_PLACE, "landed_at", "run_key", "part"))
 
 
 class Part(NamedTuple):
@@ -34,6 +36,10 @@ class Part(NamedTuple):
         """Return all it tells, wherever it stands."""
         run = {k: v for k, v in self.run.items() if k not in _STANDING}
         return run, [{k: v for k, v in vars(s).items() if k not in _STANDING} for s in self.steps]
+
+    def standing(self, part: Part) -> Part:
+        """Return the same in the place of one of its parts."""
+        return Part({**self.run, **{name: part.run[name] for name in _PLACE}}, self.steps)
 
     def copied(self, number: int) -> Part:
         """Return a copy, its steps marked as those of the part of that number."""
@@ -65,41 +71,40 @@ def part_of(run: pl.DataFrame, steps: pl.DataFrame) -> Part:
 
 
 def fold(copies: Sequence[Copy]) -> Fold:
-    """Decide among the copies of one trace, old ones first: the fuller one, or all made one."""
-    kept, held = part_of(*copies[0].frames()), [copies[0]]
-    left: list[Copy] = []
-    for copy in copies[1:]:
-        part = part_of(*copy.frames())
-        whole = merged(kept, part)
-        if whole.says() == kept.says():
-            left.append(copy)
-        elif whole.says() == part.says():
-            left += held
-            kept, held = part, [copy]
-        else:
-            kept = whole
-            held.append(copy)
-    if len(held) > 1:
-        # What was made of several takes the row of the last of them: that one lands now.
-        left += held[:-1]
-        return _fold(left, {held[-1].row: kept})
-    return _fold(left, {})
+    """Decide among the copies of one trace, old ones first: one that tells all, or all made one."""
+    parts = [part_of(*copy.frames()) for copy in copies]
+    whole, last = merged(parts)
+    said = whole.says()
+    full = (
+        number
+        for number, part in enumerate(parts)
+        if len(part.steps) == len(whole.steps) and part.says() == said
+    )
+    stays = next(full, None)
+    if stays is None:
+        # What was made of several takes the row of one of them: of one that lands now.
+        carrier = last if copies[last].batch is None else len(copies) - 1
+        made = {copies[carrier].row: whole.standing(parts[carrier])}
+    else:
+        carrier, made = stays, {}
+    left = [copy for number, copy in enumerate(copies) if number != carrier]
+    return Fold(
+        {copy.row for copy in left if copy.batch is None},
+        [(copy.batch, copy.row) for copy in left if copy.batch is not None],
+        made,
+    )
 
 
-def _fold(left: list[Copy], made: dict[int, Part]) -> Fold:
-    dropped = {copy.row for copy in left if copy.batch is None}
-    return Fold(dropped, [(copy.batch, copy.row) for copy in left if copy.batch is not None], made)
-
-
-def merged(older: Part, newer: Part) -> Part:
-    """Return two parts of a trace as one."""
-    parts = [older.copied(0), newer.copied(1)]
-    steps = united([part.steps for part in parts])
-    return Part(_run(parts, steps), steps)
+def merged(parts: Sequence[Part]) -> tuple[Part, int]:
+    """Return the parts of a trace as one, and the number of the last one that it has a step of."""
+    own = [part.copied(number) for number, part in enumerate(parts)]
+    steps = united([part.steps for part in own])
+    last = max((step.part for step in steps), default=len(own) - 1)
+    return Part(_run(own, steps), steps), last
 
 
 def _run(parts: Sequence[Part], steps: list[Row]) -> dict[str, Any]:
-    """Return the run's row: the later part's, with what only the earlier tells."""
+    """Return the run's row: what the first part to begin tells, then the others."""
     by_start = sorted((part.run for part in parts), key=_begins)
     both = sorted(by_start, key=lambda run: run["n_rows"] == 0)  # who did the work knows best
     labels = [msgspec.json.decode(one["labels"] or "{}") for one in reversed(both)]
@@ -112,7 +117,6 @@ def _run(parts: Sequence[Part], steps: list[Row]) -> dict[str, Any]:
     return {
         **run,
         **{name: _told(name, by_start) for name in ("agent", "started_at")},
-        **{name: parts[-1].run[name] for name in ("source_path", "source_line", "identity")},
         "labels": canonical_json(told) if told else None,
         "final_output": finals[-1] if finals else run["final_output"],
         "model": model_of(answers) or run["model"],
