@@ -50,11 +50,10 @@ class Part(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """Which new rows are left out, which old ones are replaced, and by row what becomes of it."""
+    """Which copy stays, and what becomes of it where it is made of several."""
 
-    dropped: set[int]
-    replaces: list[tuple[str, int]]
-    merged: dict[int, Part]
+    carrier: Copy
+    made: Part | None
 
 
 def is_in_trace(labels: pl.Series) -> pl.Series:
@@ -70,29 +69,16 @@ def part_of(run: pl.DataFrame, steps: pl.DataFrame) -> Part:
     return Part(run.row(0, named=True), rows)
 
 
-def fold(copies: Sequence[Copy]) -> Fold:
+def fold(copies: Sequence[Copy], parts: Sequence[Part]) -> Fold:
     """Decide among the copies of one trace, old ones first: one that tells all, or all made one."""
-    parts = [part_of(*copy.frames()) for copy in copies]
     whole, last = merged(parts)
     said = whole.says()
-    full = (
-        number
-        for number, part in enumerate(parts)
-        if len(part.steps) == len(whole.steps) and part.says() == said
-    )
-    stays = next(full, None)
-    if stays is None:
-        # What was made of several takes the row of one of them: of one that lands now.
-        carrier = last if copies[last].batch is None else len(copies) - 1
-        made = {copies[carrier].row: whole.standing(parts[carrier])}
-    else:
-        carrier, made = stays, {}
-    left = [copy for number, copy in enumerate(copies) if number != carrier]
-    return Fold(
-        {copy.row for copy in left if copy.batch is None},
-        [(copy.batch, copy.row) for copy in left if copy.batch is not None],
-        made,
-    )
+    for copy, part in zip(copies, parts, strict=True):
+        if len(part.steps) == len(whole.steps) and part.says() == said:
+            return Fold(copy, None)
+    # What was made of several takes the row of one of them: of one that lands now.
+    carrier = last if copies[last].batch is None else len(copies) - 1
+    return Fold(copies[carrier], whole.standing(parts[carrier]))
 
 
 def merged(parts: Sequence[Part]) -> tuple[Part, int]:

@@ -87,7 +87,7 @@ def test_files_of_one_landing(tmp_path: Path, lake: Path) -> None:
     report = land(files, lake)
     land_parts(tmp_path / "whole", WHOLE)
     assert told(lake) == told(tmp_path / "whole")
-    assert report.unresolved == []
+    assert report.unresolved == {}
 
 
 @pytest.mark.parametrize("seed", range(6))
