@@ -143,6 +143,11 @@ class TestLogs:
         expected = f"2 copies: {tmp_path}/log.jsonl:1, {tmp_path}/other.jsonl:1"
         assert offenders(lake) == [("warning", "r", expected)]
 
+    def test_very_many_copies_of_a_run_are_one_row_that_names_a_few(self, tmp_path):
+        lake = scored(tmp_path, *(run("r", call("a", {"i": i})) for i in range(30)))
+        first = ", ".join(f"{tmp_path}/log.jsonl:{line}" for line in range(1, 6))
+        assert offenders(lake) == [("warning", "r", f"30 copies: {first}, 25 more")]
+
     def test_rejected_records_by_reason(self, tmp_path):
         lake = scored(tmp_path, "{bad", run("r"), "[]", "{bad too")
         first = "records: {}; the first at {}/log.jsonl:{}"

@@ -186,14 +186,22 @@ def _notes(report: LandReport, *, dry_run: bool) -> Iterator[str]:
     if len(report.unrecognised) > FEW:
         yield f"{len(report.unrecognised) - FEW} more files not recognised"
     if report.unresolved:
-        named = ", ".join(report.unresolved[:FEW])
-        count = len(report.unresolved)
-        yield f"warning: {count} runs differ from a copy landed before; both stay: {named}"
+        yield unresolved(report.unresolved)
     yield from report.configs
     if report.already and not report.batches:
         yield "all of it had landed before"
     elif not (report.runs or report.tasks or report.annotations or report.configs):
         yield "warning: 0 runs and 0 tasks landed"
+
+
+def unresolved(copies: Counter[str]) -> str:
+    """Say of which runs copies stay beside others: one name and a count each."""
+    named = ", ".join(f"{run_id} ({n:,})" for run_id, n in copies.most_common(FEW))
+    more = f", {len(copies) - FEW:,} more" if len(copies) > FEW else ""
+    return (
+        f"warning: {copies.total():,} copies of {counted(len(copies), 'run')} stay beside others, "
+        f"as none contains the other's calls: {named}{more}; `trajtab check LAKE` says where"
+    )
 
 
 def unmapped(form: str, records: Counter[str]) -> str:

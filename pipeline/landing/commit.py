@@ -31,7 +31,7 @@ class Outcome(NamedTuple):
     rejects: dict[str, int]
     duplicates: int
     replaced: int
-    unresolved: list[str]
+    unresolved: dict[str, int]
     tasks: int
     unmapped: dict[str, dict[str, int]]
     already: bool = False
@@ -39,7 +39,7 @@ class Outcome(NamedTuple):
 
 def landed_before(name: str) -> Outcome:
     """Return what becomes of a batch that is known: nothing."""
-    return Outcome(name, 0, 0, 0, 0, {}, 0, 0, [], 0, {}, already=True)
+    return Outcome(name, 0, 0, 0, 0, {}, 0, 0, {}, 0, {}, already=True)
 
 
 def commit(known: Known, staged: Staged, options: Options) -> Outcome:
@@ -56,7 +56,7 @@ def _decided(known: Known, staged: Staged, options: Options, now: datetime) -> D
     drafts = [of_tasks] if of_tasks else []
     if known.lake.has(f"batches/{staged.name}"):
         already = Outcome(
-            staged.name, 0, 0, 0, 0, {}, staged.runs.height, 0, [], new_tasks, {}, already=True
+            staged.name, 0, 0, 0, 0, {}, staged.runs.height, 0, {}, new_tasks, {}, already=True
         )
         return Decision(drafts, already)
     found = repeated(known, staged.runs, staged.steps)

@@ -15,8 +15,8 @@ import re
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from pipeline.landing.framing import BLOCK, Window, next_token
 from pipeline.landing.whole import Element
+from pipeline.landing.window import BLOCK, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,11 +121,11 @@ def _closings(file: BinaryIO) -> Iterator[tuple[int, int]]:
     file.seek(0)
     window = Window(file)
     depth = position = 0
-    while (token := next_token(window, position)) is not None:
+    while (token := window.next_token(position)) is not None:
         mark, position = token.group()[:1], token.end()
         if mark in b"[{":
             depth += 1
-            if depth > 1 and (end := window.past(position)) is not None:
+            if depth > 1 and (end := window.past(token.start())) is not None:
                 depth, position = depth - 1, end
         elif mark in b"]}":
             depth = max(0, depth - 1)

@@ -1,97 +1,19 @@
-"""The elements of a large JSON array, one at a time, without holding the file.
+"""The elements and members of a large JSON document, one at a time, without holding the file.
 
 A scanner that knows only strings and brackets: enough to find where an element ends, and tolerant
 of damage inside one (a broken element is handed over whole, to be refused where it is decoded).
-Whatever a bracket opens is passed in one step where it closes in what has been read.
+Whatever a bracket opens is passed in one step where a decoder can read it.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, BinaryIO
 
 from pipeline.landing.whole import Element, elements, whole
+from pipeline.landing.window import Window
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
-
-BLOCK = 1 << 20
-
-# A whole string, an unfinished string at the end of what was read, or one structural byte.
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|"(?:[^"\\]|\\.)*+\\?\Z|[\[\]{},:]', re.DOTALL)
-
-
-def _balanced(depth: int) -> bytes:
-    """Return a pattern of text whose brackets all close, nested up to `depth` deep."""
-    string = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-    text = rb'[^"\[\]{}]*+(?:%b[^"\[\]{}]*+)*+' % string
-    for _ in range(depth):
-        text = rb'[^"\[\]{}]*+(?:(?:%b|[\[{]%b[\]}])[^"\[\]{}]*+)*+' % (string, text)
-    return text
-
-
-# From behind a bracket to behind the one that closes it. No quantifier gives anything back, so the
-# time is linear; what is nested deeper is walked token by token until it is no longer.
-_REST = re.compile(_balanced(12) + rb"[\]}]", re.DOTALL)
-MOST_BLOCKS = 16
-"""So much is read in the hope of passing an element in one step."""
-
-
-class Window:
-    """The part of the file being looked at; grows at the end, is dropped at the front."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self.data = b""
-        self.base = 0  # the file offset of data[0]
-        self.line = 1  # the line of data[counted]
-        self.counted = 0
-        self.ended = False
-
-    def grow(self) -> bool:
-        """Read on; tell whether there was more."""
-        block = self._file.read(max(BLOCK, len(self.data)))
-        self.ended = not block
-        self.data += block
-        return bool(block)
-
-    def drop(self, count: int) -> None:
-        """Forget the first bytes, now and then: what stays is copied."""
-        self._count_to(count)
-        self.data = self.data[count:]
-        self.base += count
-        self.counted = 0
-
-    def _count_to(self, position: int) -> None:
-        self.line += self.data.count(b"\n", self.counted, position)
-        self.counted = position
-
-    def line_of(self, position: int) -> int:
-        """Return the line a position is on; none before one that was asked for is."""
-        self._count_to(position)
-        return self.line
-
-    def done_with(self, count: int) -> bool:
-        """Tell whether it is worth while to drop the first bytes."""
-        return count > max(BLOCK, len(self.data) // 2)
-
-    def past(self, position: int) -> int | None:
-        """Return where the bracket opened before `position` is closed; None: look token by token."""
-        while (found := _REST.match(self.data, position)) is None:
-            if self.ended or len(self.data) - position > MOST_BLOCKS * BLOCK:
-                return None
-            self.grow()
-        return found.end()
-
-    def elements(self, start: int, end: int) -> list[Element]:
-        """Return what stands between two marks: one element, or none where it is blank."""
-        raw = self.data[start:end]
-        body = raw.strip()
-        if not body:
-            return []
-        lead = start + len(raw) - len(raw.lstrip())
-        self._count_to(lead)
-        return [Element(body, self.line, self.base + lead)]
 
 
 class _Place:
@@ -146,7 +68,7 @@ def _scanned(file: BinaryIO, member: str | None) -> Iterator[Element]:
     window = Window(file)
     place = _Place(member)
     start = position = 0  # where the current element begins, and how far the scan is
-    while (token := next_token(window, position)) is not None:
+    while (token := window.next_token(position)) is not None:
         text = token.group()
         mark, position = text[:1], token.end()
         element = None
@@ -156,7 +78,7 @@ def _scanned(file: BinaryIO, member: str | None) -> Iterator[Element]:
             if place.opened(mark):
                 start = position
             else:
-                position = _passed(place, window, position)
+                position = _passed(place, window, token.start())
         elif mark in b"]}":
             if place.closed():
                 yield from window.elements(start, token.start())
@@ -173,31 +95,13 @@ def _scanned(file: BinaryIO, member: str | None) -> Iterator[Element]:
         yield from window.elements(start, len(window.data))
 
 
-def _passed(place: _Place, window: Window, position: int) -> int:
+def _passed(place: _Place, window: Window, opening: int) -> int:
     """Return where to look on behind an opening bracket: behind the one that closes it, if seen."""
-    end = window.past(position) if place.depth > 1 else None
+    end = window.past(opening) if place.depth > 1 else None
     if end is None:
-        return position
+        return opening + 1
     place.closed()
     return end
-
-
-def next_token(window: Window, position: int) -> re.Match[bytes] | None:
-    """Return the next token that is surely complete, reading on as needed."""
-    while True:
-        token = _TOKEN.search(window.data, position)
-        finished = token is not None and (token.group()[:1] != b'"' or _closed(token.group()))
-        if finished or window.ended:
-            return token
-        window.grow()
-
-
-def _closed(text: bytes) -> bool:
-    """Tell whether a string token ends with its own closing quote."""
-    if len(text) < 2 or text[-1:] != b'"':  # noqa: PLR2004 - the two quotes of a string
-        return False
-    slashes = len(text) - 1 - len(text[:-1].rstrip(b"\\"))
-    return slashes % 2 == 0
 
 
 def member_of(file: BinaryIO, name: str) -> bytes | None:
@@ -223,7 +127,7 @@ def _members(file: BinaryIO, wanted: Callable[[bytes], bool]) -> Iterator[tuple[
     position = 0
     start: int | None = None  # where a wanted value begins, once its name is found
     key = b""
-    while (token := next_token(window, position)) is not None:
+    while (token := window.next_token(position)) is not None:
         text = token.group()
         position = token.end()
         mark = text[:1]
@@ -231,7 +135,7 @@ def _members(file: BinaryIO, wanted: Callable[[bytes], bool]) -> Iterator[tuple[
             key = text if depth == 1 and start is None else key
             continue
         depth += (mark in b"[{") - (mark in b"]}")
-        if mark in b"[{" and depth > 1 and (end := window.past(position)) is not None:
+        if mark in b"[{" and depth > 1 and (end := window.past(token.start())) is not None:
             depth, position = depth - 1, end
             continue
         if start is None:

@@ -8,21 +8,23 @@ by its id and those labels alone, and parts of one that landed apart are made on
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 from xxhash import xxh3_64_intdigest
 
 from pipeline.landing.containment import Containment
-from pipeline.landing.copies import contents, copies
-from pipeline.landing.trace_merge import fold
+from pipeline.landing.copies import contents, copies, tables
+from pipeline.landing.standing import tables_of
+from pipeline.landing.trace_merge import fold, part_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pipeline.lake import Folder
-    from pipeline.landing.containment import Calls
-    from pipeline.landing.copies import Copy
+    from pipeline.landing.copies import Copy, Tables
     from pipeline.landing.known import Known
     from pipeline.landing.model import Run, Told
     from pipeline.landing.trace_merge import Part
@@ -51,22 +53,24 @@ def identities(ids: Sequence[str], runs: Sequence[Told], labels: str) -> list[in
 class Resolution(NamedTuple):
     """Which new rows are left out, which old rows are replaced, and what to warn of.
 
-    `merged` is what becomes of a new row that stands for several parts of one trace.
+    `unresolved` counts, by run id, the new copies that stay beside another one. `merged` is what
+    becomes of a new row that stands for several parts of one trace.
     """
 
     dropped: set[int]
     replaces: list[tuple[str, int]]
-    unresolved: list[str]
+    unresolved: dict[str, int]
     merged: dict[int, Part]
 
 
 def resolve(found: Sequence[Copy]) -> Resolution:
-    """Decide among the copies of one run, old ones first."""
-    kept: dict[Calls, Copy] = {}  # never two with the same calls
+    """Decide among the copies of one run, old ones first: these were decided when they landed."""
+    kept = {copy.calls: copy for copy in found if copy.batch is not None}
     index = Containment(copy.calls for copy in found)
+    for calls in kept:
+        index.add(calls)
     left: list[Copy] = []
-    unresolved: list[str] = []
-    for copy in found:
+    for copy in (copy for copy in found if copy.batch is None):
         same = kept.get(copy.calls)
         if (same is not None and not _replaces(copy, same)) or any(
             copy.rank < kept[calls].rank for calls in index.longer(copy.calls)
@@ -77,13 +81,10 @@ def resolve(found: Sequence[Copy]) -> Resolution:
         for calls in beaten:
             index.remove(calls)
             left.append(kept.pop(calls))
-        if kept:
-            unresolved.append(copy.run_id)
         kept[copy.calls] = copy
         index.add(copy.calls)
-    dropped = {copy.row for copy in left if copy.batch is None}
-    replaces = [(copy.batch, copy.row) for copy in left if copy.batch is not None]
-    return Resolution(dropped, replaces, unresolved, {})
+    new = Counter(copy.run_id for copy in kept.values() if copy.batch is None)
+    return Resolution(*_parted(left), dict(new) if len(kept) > 1 else {}, {})
 
 
 def _replaces(new: Copy, old: Copy) -> bool:
@@ -91,61 +92,80 @@ def _replaces(new: Copy, old: Copy) -> bool:
     return new.content != old.content and new.rank >= old.rank
 
 
-def _decide(found: Sequence[Copy]) -> Resolution:
-    if len(found) > 1 and any(copy.in_trace for copy in found):
-        folded = fold(found)
-        return Resolution(folded.dropped, folded.replaces, [], folded.merged)
-    return resolve(found)
+def _parted(left: Sequence[Copy]) -> tuple[set[int], list[tuple[str, int]]]:
+    """Part copies that do not stay in new rows and old ones."""
+    dropped = {copy.row for copy in left if copy.batch is None}
+    return dropped, [(copy.batch, copy.row) for copy in left if copy.batch is not None]
+
+
+def _united(found: Sequence[Copy], where: Mapping[str | None, Tables]) -> Resolution:
+    """Decide among the copies of one trace, old ones first."""
+    folded = fold(found, [part_of(*where[copy.batch].of(copy)) for copy in found])
+    left = [copy for copy in found if copy is not folded.carrier]
+    made = {} if folded.made is None else {folded.carrier.row: folded.made}
+    return Resolution(*_parted(left), {}, made)
 
 
 def repeated(known: Known, runs: pl.DataFrame, steps: pl.DataFrame) -> Resolution:
     """Find the runs of a staged batch that have landed before, or twice in it, and decide.
 
     Equal copies are told by a hash of all they hold, whole columns at a time; only copies that
-    differ are looked at one by one, and only those that may contain each other compared.
+    differ are looked at one by one, and only new ones compared with those that may contain them.
     """
     found = known.landed(runs["identity"])
     if not found and not runs["identity"].is_duplicated().any():
-        return Resolution(set(), [], [], {})
+        return Resolution(set(), [], {}, {})
     told = contents(runs, steps)
     first = told.unique(["identity", "content"], keep="first", maintain_order=True)
-    landed = [_landed(batch, rows) for batch, rows in found]
-    old = pl.concat([part.told for part in landed]) if landed else told.clear()
+    landed = [(batch, known.standing.contents(batch, rows)) for batch, rows in found]
+    old = pl.concat([rows for _, rows in landed]) if landed else told.clear()
     fresh = first.join(old, on=["identity", "content"], how="anti", maintain_order="left")
     dropped = set(told["row"]) - set(fresh["row"])
     twice = fresh.filter(pl.col("identity").is_duplicated())["identity"]
     again = pl.concat([twice, old["identity"]]).unique()
     open_rows = fresh.filter(pl.col("identity").is_in(again.implode()))
     if open_rows.is_empty():
-        return Resolution(dropped, [], [], {})
+        return Resolution(dropped, [], {}, {})
+    asked = [
+        (batch, rows.join(open_rows, on="identity", how="semi", maintain_order="left"))
+        for batch, rows in landed
+    ]
     groups: dict[int, list[Copy]] = {}
-    for part in (*landed, _Landed(None, runs, steps, open_rows)):
-        wanted = part.told.join(open_rows, on="identity", how="semi", maintain_order="left")
-        for key, copy in copies(part.name, wanted, part.runs, part.steps):
-            groups.setdefault(key, []).append(copy)
-    parts = [_decide(group) for group in groups.values()]
-    return Resolution(
-        dropped.union(*(part.dropped for part in parts)),
-        sorted(pair for part in parts for pair in part.replaces),
-        sorted(run_id for part in parts for run_id in part.unresolved),
-        {row: run for part in parts for row, run in part.merged.items()},
+    for key, copy in chain(
+        chain.from_iterable(known.standing.copies(batch, rows) for batch, rows in asked),
+        copies(None, open_rows, runs, steps),
+    ):
+        groups.setdefault(key, []).append(copy)
+    return _all(
+        dropped, _decided(list(groups.values()), [batch for batch, _ in asked], runs, steps)
     )
 
 
-class _Landed(NamedTuple):
-    """A batch that holds some of the runs in question: `told` are those rows.
+def _decided(
+    groups: Sequence[list[Copy]], batches: Sequence[Folder], runs: pl.DataFrame, steps: pl.DataFrame
+) -> Iterator[Resolution]:
+    """Decide among the copies of each run; of parts of traces all columns are needed."""
+    traces = [g for g in groups if len(g) > 1 and any(copy.in_trace for copy in g)]
+    rows: dict[str | None, list[int]] = {}
+    for copy in chain.from_iterable(traces):
+        rows.setdefault(copy.batch, []).append(copy.row)
+    where: dict[str | None, Tables] = {
+        batch.name: tables_of(batch, rows[batch.name]) for batch in batches if batch.name in rows
+    }
+    if None in rows:
+        where[None] = tables(runs, steps, rows[None])
+    yield from (_united(group, where) for group in traces)
+    apart = {id(group) for group in traces}
+    yield from (resolve(group) for group in groups if id(group) not in apart)
 
-    `name` is None for the batch that is landing.
-    """
 
-    name: str | None
-    runs: pl.DataFrame
-    steps: pl.DataFrame
-    told: pl.DataFrame
-
-
-def _landed(batch: Folder, rows: Sequence[int]) -> _Landed:
-    runs = pl.read_parquet(batch.file("runs"), glob=False)
-    steps = pl.read_parquet(batch.file("steps"), glob=False)
-    told = contents(runs, steps)[rows]
-    return _Landed(batch.name, runs, steps, told)
+def _all(dropped: set[int], parts: Iterable[Resolution]) -> Resolution:
+    replaces: list[tuple[str, int]] = []
+    unresolved: Counter[str] = Counter()
+    merged: dict[int, Part] = {}
+    for part in parts:
+        dropped |= part.dropped
+        replaces += part.replaces
+        unresolved.update(part.unresolved)
+        merged |= part.merged
+    return Resolution(dropped, sorted(replaces), dict(sorted(unresolved.items())), merged)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from pipeline.landing.standing import Standing
 from pipeline.schema import Runs, Tasks
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class Known:
         self._ends: list[int] = []  # the number of runs up to the end of each batch
         self._identities = pl.DataFrame(schema={_IDENTITY: pl.UInt64})
         self._gone: dict[str, set[int]] = {}
+        self.standing = Standing()
         self._tasks: set[str] = set()
         self.latest = Tasks.empty()
         self.sequence = 0
@@ -57,6 +59,7 @@ class Known:
             self._ends.append((self._ends[-1] if self._ends else 0) + batch.rows("runs"))
             for name, row in batch.manifest["replaces"]:
                 self._gone.setdefault(name, set()).add(row)
+                self.standing.forget(name, row)
 
     def _add_tasks(self, folders: Sequence[Folder]) -> None:
         files = [folder.file("tasks") for folder in folders if folder.rows("tasks")]

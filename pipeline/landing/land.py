@@ -153,7 +153,7 @@ def _finish(known: Known | None, staged: Staged, options: Options) -> Outcome:
     counts = Counter(staged.rejects["reason"].to_list())
     return Outcome(
         staged.name, staged.runs.height, staged.steps.height, int(is_call.sum()),
-        int((is_call & staged.steps["is_error"]).sum()), dict(counts), 0, 0, [], staged.tasks.height,
+        int((is_call & staged.steps["is_error"]).sum()), dict(counts), 0, 0, {}, staged.tasks.height,
         staged.unmapped,
     )  # fmt: skip
 

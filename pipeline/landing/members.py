@@ -1,23 +1,66 @@
-"""The members of a file's top object: of one that fits into memory, a decoder tells where they are.
+"""The members of a file's top object: of a sound one, a strict reading tells where they are.
 
-What the decoder refuses, and what is larger, is left to the scanner (`pipeline.landing.framing`).
+What that refuses is left to the scanner (`pipeline.landing.framing`).
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, BinaryIO
 
-import msgspec
-
 from pipeline.landing import framing
-from pipeline.landing.whole import whole
+from pipeline.landing.documents import section
+from pipeline.landing.reading import Member, layout
+from pipeline.landing.whole import Element
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
-_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_NAME = re.compile(rb'[\s,{]*+"((?:[^"\\]|\\.)*+)"\s*+:\s*+', re.DOTALL)
+
+class Members:
+    """The members of a file's top object, as `layout` found them."""
+
+    def __init__(self, found: Sequence[Member] | None) -> None:
+        self._found = found
+
+    @property
+    def sound(self) -> bool:
+        """Is the file one sound document, and nothing else?"""
+        return self._found is not None
+
+    def elements(self, file: BinaryIO, name: str) -> Iterator[Element]:
+        """Yield the elements of the array `name`."""
+        if self._found is None:
+            yield from framing.elements_of(file, name)
+            return
+        arrays = (member for member in self._found if member.is_array and member.name == name)
+        array = next(arrays, None)
+        if array is None:
+            return
+        part = array.extent
+        for data, line, offset in framing.elements_of(section(file, part)):
+            yield Element(data, line + part.line - 1, offset + part.offset)
+
+    def get(self, file: BinaryIO, name: str) -> bytes | None:
+        """Return the value of a member; None where there is none."""
+        if self._found is None:
+            return framing.member_of(file, name)
+        member = next((one for one in self._found if one.name == name), None)
+        return None if member is None else _value(file, member)
+
+    def but(self, file: BinaryIO, names: Collection[str]) -> Iterator[tuple[str, bytes]]:
+        """Yield the members that are not among `names`, as they are spelled."""
+        if self._found is None:
+            yield from framing.members_but(file, names)
+            return
+        known = {name.encode() for name in names}
+        for member in self._found:
+            if member.spelled not in known:
+                yield member.spelled.decode(errors="replace"), _value(file, member)
+
+
+def _value(file: BinaryIO, member: Member) -> bytes:
+    file.seek(member.extent.offset)
+    return file.read(member.extent.size).rstrip()
 
 
 def members_but(file: BinaryIO, names: Collection[str]) -> Iterator[tuple[str, bytes]]:
@@ -27,35 +70,6 @@ def members_but(file: BinaryIO, names: Collection[str]) -> Iterator[tuple[str, b
     >>> list(members_but(BytesIO(b'{"a": 1, "b" : [ 2 ]}\n'), {"a"}))
     [('b', b'[ 2 ]')]
     """
-    found = _told(file)
-    if found is None:
-        file.seek(0)
-        yield from framing.members_but(file, names)
-        return
-    known = {name.encode() for name in names}
-    for key, value in found:
-        if key not in known:
-            yield key.decode(errors="replace"), bytes(value)
-
-
-def _told(file: BinaryIO) -> list[tuple[bytes, msgspec.Raw]] | None:
-    """Return names, as they are spelled, and values; None where the scanner must look.
-
-    It must, too, where a name stands twice: a decoder keeps the last one only.
-    """
-    data = whole(file) if file.seekable() else None
-    if data is None:
-        return None
-    try:
-        members = _object(data)
-    except (msgspec.DecodeError, RecursionError):
-        return None
-    found: list[tuple[bytes, msgspec.Raw]] = []
-    position = 0
-    for value in members.values():
-        named = _NAME.match(data, position)
-        if named is None or not data.startswith(value, named.end()):
-            return None
-        found.append((named[1], value))
-        position = named.end() + len(memoryview(value))
-    return found if data[position:].strip() == b"}" else None
+    found = layout(file)
+    file.seek(0)
+    return Members(found).but(file, names)

@@ -20,9 +20,9 @@ from pipeline.landing.framing import elements_of, member_of
 from pipeline.landing.glue import unglued
 from pipeline.landing.head import BOM, Head, look, of_several
 from pipeline.landing.lines import Block
-from pipeline.landing.members import members_but
+from pipeline.landing.members import Members, members_but
 from pipeline.landing.printed import Piece, blocks_of, pieces_of, printed
-from pipeline.landing.whole import is_one_value, whole
+from pipeline.landing.reading import layout
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -75,7 +75,7 @@ class Source:
         """Tell whether this is a file, and of JSON as far as it shows."""
         begins = self.head.text.removeprefix(BOM).lstrip()[:1]
         json = self.within is None and not self.files and begins in (b"{", b"[")
-        return json and not self._is_one_value
+        return json and not self._members.sound
 
     def first(self) -> Source | None:
         """Return the first of several documents, or of an array's elements, as a source."""
@@ -107,17 +107,16 @@ class Source:
         head = look(text, self.path.name, whole=len(text) < HEAD_BYTES)
         if head.framing not in {"object", "array"} or self.within is not None:
             return head
-        if self._is_one_value:
+        if self._members.sound:
             return head
         with self.open() as file:
             return of_several(head) if several(file) else head
 
     @cached_property
-    def _is_one_value(self) -> bool:
-        """Tell whether the file is surely one JSON value; one too large to be sure is not."""
+    def _members(self) -> Members:
+        """What the file shows of its document: it is looked at once, whatever is asked of it."""
         with self.open() as file:
-            text = whole(file)
-        return text is not None and is_one_value(text)
+            return Members(layout(file))
 
     def lines(self, *, glued: bool = False) -> Iterator[Piece]:
         """Yield one piece per value; a line of several, unless they may stay `glued`, is split.
@@ -138,8 +137,14 @@ class Source:
     def elements(self, member: str | None = None) -> Iterator[Piece]:
         """Yield one piece per element of the top array, or of the top object's array `member`."""
         with self.open() as file:
-            for ordinal, (data, line, offset) in enumerate(elements_of(file, member)):
+            found = elements_of(file) if member is None else self._members.elements(file, member)
+            for ordinal, (data, line, offset) in enumerate(found):
                 yield Piece(data, line, offset, ordinal)
+
+    def member(self, name: str) -> bytes | None:
+        """Return the value of a member of the top object; None where there is none."""
+        with self.open() as file:
+            return self._members.get(file, name)
 
     def document(self) -> Iterator[Piece]:
         """Yield the whole file as one piece."""
@@ -160,6 +165,8 @@ class Source:
     def several(self) -> bool:
         """Tell whether the file holds more than one document, be they an array's elements."""
         if self.head.framing == "lines" and self.head.second is None:
+            if self._members.sound:
+                return False
             with self.open() as file:
                 return several(file)
         return self.head.framing in {"lines", "documents", "array"}
@@ -183,7 +190,7 @@ class Source:
         """Yield what the documents with an array `member` hold beside the members `known`."""
         if not self.several:
             with self.open() as file:
-                yield from members_but(file, known)
+                yield from self._members.but(file, known)
             return
         for piece in self.records():
             found = list(members_but(BytesIO(piece.data), known))

@@ -33,7 +33,8 @@ class LandReport:
     rejects: Counter[str] = field(default_factory=Counter)
     unmapped: dict[str, Counter[str]] = field(default_factory=dict)
     """By format the fields that it does not know and labels keep: how many records had each."""
-    unresolved: list[str] = field(default_factory=list)
+    unresolved: Counter[str] = field(default_factory=Counter)
+    """By run id: copies that landed and stay beside others, as neither contains the other."""
     configs: list[str] = field(default_factory=list)
     """What became of configurations, a sentence for each."""
 
@@ -52,7 +53,7 @@ class LandReport:
         self.replaced += outcome.replaced
         self.rejects.update(outcome.rejects)
         self.add_unmapped(outcome.unmapped)
-        self.unresolved.extend(outcome.unresolved)
+        self.unresolved.update(outcome.unresolved)
 
     def add_unmapped(self, found: Mapping[str, Mapping[str, int]]) -> None:
         """Count fields in that no format knows."""

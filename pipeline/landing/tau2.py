@@ -14,8 +14,6 @@ from msgspec import UNSET, field
 
 from pipeline.landing.canonical import expected_arguments
 from pipeline.landing.decode import decoding
-from pipeline.landing.framing import member_of
-from pipeline.landing.members import members_but
 from pipeline.landing.messages import Id, Raw  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.model import RejectError
 from pipeline.landing.unmapped import (
@@ -167,8 +165,7 @@ _MEMBERS = {"info", "simulations", "tasks", "timestamp"}
 
 
 def _info(source: Source) -> Info:
-    with source.open() as file:
-        data = member_of(file, "info")
+    data = source.member("info")
     try:
         return (decoding(_decode_info, data) if data else None) or Info()
     except RejectError:
@@ -178,9 +175,8 @@ def _info(source: Source) -> Info:
 def _unmapped(source: Source, info: Info) -> Unmapped:
     found: Unmapped = {}
     add(found, info.unmapped, "info")
-    with source.open() as file:
-        for name, value in members_but(file, _MEMBERS):
-            add(found, noted(name, msgspec.Raw(value)))
+    for name, value in source.others("info", _MEMBERS):
+        add(found, noted(name, msgspec.Raw(value)))
     return found
 
 

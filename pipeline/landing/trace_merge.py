@@ -13,15 +13,17 @@ import polars as pl
 
 from pipeline.landing.canonical import canonical_json
 from pipeline.landing.trace import model_of
+from pipeline.landing.trace_answers import RESPONSES, Row
 from pipeline.landing.trace_steps import SPAN
-from pipeline.landing.trace_union import RESPONSES, Row, united
+from pipeline.landing.trace_union import united
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pipeline.landing.copies import Copy
 
-_STANDING = frozenset(("source_path", "source_line", "identity", "landed_at", "run_key", "part"))
+_PLACE = ("source_path", "source_line", "identity")
+_STANDING = frozenset((*_PLACE, "landed_at", "run_key", "part"))
 
 
 class Part(NamedTuple):
@@ -35,6 +37,10 @@ class Part(NamedTuple):
         run = {k: v for k, v in self.run.items() if k not in _STANDING}
         return run, [{k: v for k, v in vars(s).items() if k not in _STANDING} for s in self.steps]
 
+    def standing(self, part: Part) -> Part:
+        """Return the same in the place of one of its parts."""
+        return Part({**self.run, **{name: part.run[name] for name in _PLACE}}, self.steps)
+
     def copied(self, number: int) -> Part:
         """Return a copy, its steps marked as those of the part of that number."""
         steps = [SimpleNamespace(**vars(step)) for step in self.steps]
@@ -44,11 +50,10 @@ class Part(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """Which new rows are left out, which old ones are replaced, and by row what becomes of it."""
+    """Which copy stays, and what becomes of it where it is made of several."""
 
-    dropped: set[int]
-    replaces: list[tuple[str, int]]
-    merged: dict[int, Part]
+    carrier: Copy
+    made: Part | None
 
 
 def is_in_trace(labels: pl.Series) -> pl.Series:
@@ -64,42 +69,28 @@ def part_of(run: pl.DataFrame, steps: pl.DataFrame) -> Part:
     return Part(run.row(0, named=True), rows)
 
 
-def fold(copies: Sequence[Copy]) -> Fold:
-    """Decide among the copies of one trace, old ones first: the fuller one, or all made one."""
-    kept, held = part_of(*copies[0].frames()), [copies[0]]
-    left: list[Copy] = []
-    for copy in copies[1:]:
-        part = part_of(*copy.frames())
-        whole = merged(kept, part)
-        if whole.says() == kept.says():
-            left.append(copy)
-        elif whole.says() == part.says():
-            left += held
-            kept, held = part, [copy]
-        else:
-            kept = whole
-            held.append(copy)
-    if len(held) > 1:
-        # What was made of several takes the row of the last of them: that one lands now.
-        left += held[:-1]
-        return _fold(left, {held[-1].row: kept})
-    return _fold(left, {})
+def fold(copies: Sequence[Copy], parts: Sequence[Part]) -> Fold:
+    """Decide among the copies of one trace, old ones first: one that tells all, or all made one."""
+    whole, last = merged(parts)
+    said = whole.says()
+    for copy, part in zip(copies, parts, strict=True):
+        if len(part.steps) == len(whole.steps) and part.says() == said:
+            return Fold(copy, None)
+    # What was made of several takes the row of one of them: of one that lands now.
+    carrier = last if copies[last].batch is None else len(copies) - 1
+    return Fold(copies[carrier], whole.standing(parts[carrier]))
 
 
-def _fold(left: list[Copy], made: dict[int, Part]) -> Fold:
-    dropped = {copy.row for copy in left if copy.batch is None}
-    return Fold(dropped, [(copy.batch, copy.row) for copy in left if copy.batch is not None], made)
-
-
-def merged(older: Part, newer: Part) -> Part:
-    """Return two parts of a trace as one."""
-    parts = [older.copied(0), newer.copied(1)]
-    steps = united([part.steps for part in parts])
-    return Part(_run(parts, steps), steps)
+def merged(parts: Sequence[Part]) -> tuple[Part, int]:
+    """Return the parts of a trace as one, and the number of the last one that it has a step of."""
+    own = [part.copied(number) for number, part in enumerate(parts)]
+    steps = united([part.steps for part in own])
+    last = max((step.part for step in steps), default=len(own) - 1)
+    return Part(_run(own, steps), steps), last
 
 
 def _run(parts: Sequence[Part], steps: list[Row]) -> dict[str, Any]:
-    """Return the run's row: the later part's, with what only the earlier tells."""
+    """Return the run's row: what the first part to begin tells, then the others."""
     by_start = sorted((part.run for part in parts), key=_begins)
     both = sorted(by_start, key=lambda run: run["n_rows"] == 0)  # who did the work knows best
     labels = [msgspec.json.decode(one["labels"] or "{}") for one in reversed(both)]
@@ -112,7 +103,6 @@ def _run(parts: Sequence[Part], steps: list[Row]) -> dict[str, Any]:
     return {
         **run,
         **{name: _told(name, by_start) for name in ("agent", "started_at")},
-        **{name: parts[-1].run[name] for name in ("source_path", "source_line", "identity")},
         "labels": canonical_json(told) if told else None,
         "final_output": finals[-1] if finals else run["final_output"],
         "model": model_of(answers) or run["model"],

@@ -7,19 +7,14 @@ them reports too, which calls have spans of their own, and to which response a c
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-from msgspec import UNSET
-
-from pipeline.landing.canonical import Keyer
+from pipeline.landing.trace_answers import RESPONSES, Row, answer_requests, response_of
 from pipeline.landing.trace_steps import (
     AGENT_SPAN,
     ASKED_BY,
     FROM_RESPONSE,
     INSIDE,
-    NOT_RUN,
     SPAN,
     mark_final,
 )
@@ -27,20 +22,14 @@ from pipeline.landing.trace_steps import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-Row = Any
-"""A step, its columns as attributes; and `part`, the number of the part it comes from."""
-
-RESPONSES = frozenset(("llm_call", "final"))
 _SAID = ("content", "input_tokens", "output_tokens", "cost_usd")
-_ARGUMENTS = ("tool_args", "args_status", "call_key")
-_key = Keyer()
 
 
 def united(parts: Sequence[list[Row]]) -> list[Row]:
     """Return the steps of all parts as those of one trace."""
     groups = _by_span(parts)
     inner_of = _unwrap(groups)
-    _answer_requests(groups)
+    answer_requests(groups)
     steps = _said_once(parts, _in_order(groups))
     _number(steps, inner_of, parts)
     mark_final(steps)
@@ -64,7 +53,7 @@ def _by_span(parts: Sequence[list[Row]]) -> dict[str, list[Row]]:
         for span, steps in found.items():
             both = sorted((best.get(span, steps), steps), key=lambda s: _rank(s, knows))
             best[span] = both[1]
-            response = _response(both[1])
+            response = response_of(both[1])
             if both[0] is not both[1] and response is not None and response.content is None:
                 _take_over(both[1], both[0])  # its words were logged, and landed apart from it
     return best
@@ -79,13 +68,9 @@ def _timed(steps: list[Row]) -> bool:
     return any(step.duration_ms is not None for step in steps)
 
 
-def _response(steps: Iterable[Row]) -> Row | None:
-    return next((step for step in steps if step.kind in RESPONSES), None)
-
-
 def _unwrap(groups: dict[str, list[Row]]) -> dict[str, str]:
     """Take out spans around a response that a span inside them tells of; return what is inside."""
-    responses = {span: row for span, steps in groups.items() if (row := _response(steps))}
+    responses = {span: row for span, steps in groups.items() if (row := response_of(steps))}
     inner_of = {
         outer: span
         for span, row in responses.items()
@@ -112,7 +97,7 @@ def _innermost(span: str, inner_of: dict[str, str]) -> str:
 
 def _take_over(inner: list[Row], outer: list[Row]) -> None:
     """Give to the inner span's steps what only the outer one's tell."""
-    mine, theirs = _response(inner), _response(outer)
+    mine, theirs = response_of(inner), response_of(outer)
     if mine is None or theirs is None:
         return
     for name in _SAID:
@@ -128,66 +113,6 @@ def _take_over(inner: list[Row], outer: list[Row]) -> None:
     inner[at:at] = [step for step in outer if step.kind == "message"]
     if not any(FROM_RESPONSE in step.labels for step in inner):
         inner += [step for step in outer if step.kind == "tool_call"]
-
-
-def _answer_requests(groups: dict[str, list[Row]]) -> None:
-    """Where any tool span is known, let the calls told by responses only add to theirs."""
-    calls = [step for steps in groups.values() for step in steps if step.kind == "tool_call"]
-    ran = [step for step in calls if FROM_RESPONSE not in step.labels]
-    if not ran:
-        return
-    names = {step.tool_name for step in ran}
-    for steps in groups.values():
-        response = _response(steps)
-        for asked in _requests(steps, response):
-            found = next((step for step in ran if _answers(step, asked)), None)
-            if found is not None:
-                _complete(found, asked)
-            elif asked.tool_name not in names and response is not None:
-                response.labels.setdefault(NOT_RUN, []).append(asked.told)
-
-
-def _requests(steps: list[Row], response: Row | None) -> list[Row]:
-    """Take the calls a response asked for out of its steps, and out of its label."""
-    asked = [step for step in steps if FROM_RESPONSE in step.labels]
-    for step in asked:
-        steps.remove(step)
-        args = {} if step.tool_args is None else {"args": msgspec.json.decode(step.tool_args)}
-        told = {"name": step.tool_name, "id": step.call_id, **args}
-        step.told = {name: value for name, value in told.items() if value is not None}
-    told = response.labels.pop(NOT_RUN, []) if response is not None else []
-    return asked + [_request(one, response) for one in told]
-
-
-def _request(told: dict[str, Any], response: Row) -> Row:
-    raw = msgspec.Raw(msgspec.json.encode(told["args"])) if "args" in told else UNSET
-    call = _key(told["name"], raw)
-    return SimpleNamespace(
-        tool_name=told["name"],
-        call_id=told.get("id"),
-        tool_args=call.tool_args,
-        args_status=call.args_status,
-        call_key=call.call_key,
-        output=None,
-        labels=response.labels,
-        told=told,
-    )
-
-
-def _answers(step: Row, asked: Row) -> bool:
-    """Tell whether a tool span is the call a response asked for: by id, else by name."""
-    if step.call_id and asked.call_id:
-        return bool(step.call_id == asked.call_id)
-    return ASKED_BY not in step.labels and bool(step.tool_name == asked.tool_name)
-
-
-def _complete(step: Row, asked: Row) -> None:
-    step.labels[ASKED_BY] = asked.labels[SPAN]
-    step.call_id = step.call_id or asked.call_id
-    step.output = asked.output if step.output is None else step.output
-    if step.args_status == "not_captured":
-        for name in _ARGUMENTS:
-            setattr(step, name, getattr(asked, name))
 
 
 def _in_order(groups: dict[str, list[Row]]) -> list[Row]:

@@ -1,16 +1,21 @@
--- Copies of one run of which neither contains the other's calls: all of them count.
+-- Copies of one run of which neither contains the other's calls: all of them count. The first five are
+-- named.
 --
 -- Severity    warning
 -- Grain       one row per run
 SELECT
     any_value(run_id) AS subject,
     format(
-        '{} copies: {}',
+        '{} copies: {}{}',
         count(*),
-        string_agg(
-            format('{}:{}', source_path, coalesce(source_line, 0)),
-            ', ' ORDER BY source_path, source_line, run_key
-        )
+        array_to_string(
+            list(
+                format('{}:{}', source_path, coalesce(source_line, 0))
+                ORDER BY source_path, source_line, run_key
+            )[:5],
+            ', '
+        ),
+        CASE WHEN count(*) > 5 THEN format(', {} more', count(*) - 5) ELSE '' END
     ) AS detail
 FROM runs
 GROUP BY identity

@@ -93,7 +93,7 @@ def test_a_finished_run_replaces_its_snapshot_with_the_same_calls(
 def test_copies_of_which_neither_contains_the_other_both_stay(tmp_path: Path, lake: Path) -> None:
     land([write(tmp_path / "a.jsonl", [run("r1", call("a"))])], lake)
     report = land([write(tmp_path / "b.jsonl", [run("r1", call("b"))])], lake)
-    assert report.unresolved == ["r1"]
+    assert report.unresolved == {"r1": 1}
     assert runs_of(lake).height == 2
 
 

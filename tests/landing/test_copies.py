@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -11,7 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import call, run, runs_of, steps_of, write
 
-from pipeline.landing import containment
+from pipeline.cli.land import unresolved
+from pipeline.lake import Lake
+from pipeline.landing import chunks, containment
 from pipeline.landing.containment import Containment, contains
 from pipeline.landing.copies import Copy
 from pipeline.landing.identity import resolve
@@ -19,7 +24,6 @@ from pipeline.landing.land import land
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
     from pipeline.landing.report import LandReport
 
@@ -48,29 +52,20 @@ def families(draw: st.DrawFn) -> list[Calls]:
 
 @st.composite
 def copies(draw: st.DrawFn) -> list[Copy]:
-    """Copies of one run, those of earlier batches first."""
-    empty = pl.DataFrame()
+    """Copies of one run, in the order in which they land."""
     found = []
-    sequences = draw(families())
-    old = draw(st.integers(0, len(sequences)))
-    for row, made in enumerate(sequences):
+    for row, made in enumerate(draw(families())):
         finished, more = draw(st.booleans()), draw(st.integers(0, 3))
-        batch = f"b-{row % 2}" if row < old else None
         content = hash((made, finished, more, draw(st.integers(0, 1))))
         found.append(
-            Copy(
-                batch, row, "r", made, finished, len(made) + more, content,
-                in_trace=False, begin=0, runs=empty, steps=empty,
-            )
-        )  # fmt: skip
+            Copy(None, row, "r", made, finished, len(made) + more, content, in_trace=False)
+        )
     return found
 
 
-def each_with_each(found: Sequence[Copy]) -> tuple[set[int], set[tuple[str, int]], int]:
-    """Return what is left out, what is replaced, how often neither won: the rule, word for word."""
+def each_with_each(found: Sequence[Copy]) -> list[Copy]:
+    """Return the copies that stay: the rule, word for word."""
     kept: list[Copy] = []
-    left: list[Copy] = []
-    unresolved = 0
     for copy in found:
         rank = (copy.finished, copy.n_rows)
         if any(
@@ -78,30 +73,47 @@ def each_with_each(found: Sequence[Copy]) -> tuple[set[int], set[tuple[str, int]
             or (contains(other.calls, copy.calls) and rank < (other.finished, other.n_rows))
             for other in kept
         ):
-            left.append(copy)
             continue
-        beaten = [other for other in kept if contains(copy.calls, other.calls)]
-        left += beaten
         kept = [*(other for other in kept if not contains(copy.calls, other.calls)), copy]
-        unresolved += len(kept) > 1
-    old = {(copy.batch, copy.row) for copy in left if copy.batch is not None}
-    return {copy.row for copy in left if copy.batch is None}, old, unresolved
+    return kept
 
 
-@given(copies())
-def test_the_same_copies_win_as_if_each_were_compared_with_each(found: list[Copy]) -> None:
-    told = resolve(found)
-    dropped, replaced, unresolved = each_with_each(found)
-    assert (told.dropped, set(told.replaces), len(told.unresolved)) == (
-        dropped, replaced, unresolved,
-    )  # fmt: skip
-    assert len(told.replaces) == len(replaced)
-
-
-@given(families(), st.data())
-def test_what_contains_and_what_is_contained_is_found(
-    sequences: list[Calls], data: st.DataObject
+@given(copies(), st.lists(st.integers(0, 15), max_size=3).map(sorted))
+def test_the_same_copies_win_as_if_each_were_compared_with_each(
+    found: list[Copy], cuts: list[int]
 ) -> None:
+    """In whatever batches they land: what was decided stands."""
+    stand: list[Copy] = []
+    for batch, (begin, end) in enumerate(pairwise([0, *cuts, len(found)])):
+        told = resolve([*stand, *found[begin:end]]) if found[begin:end] else None
+        if told is None:
+            continue
+        gone = {row for _, row in told.replaces} | told.dropped
+        assert len(told.replaces) + len(told.dropped) == len(gone)
+        assert {row for _, row in told.replaces} <= {copy.row for copy in stand}
+        fresh = [copy for copy in found[begin:end] if copy.row not in gone]
+        stand = [copy for copy in stand if copy.row not in gone]
+        beside = len(fresh) if len(stand) + len(fresh) > 1 else 0
+        assert told.unresolved == ({"r": beside} if beside else {})
+        stand += [copy._replace(batch=f"b-{batch}") for copy in fresh]
+    assert [copy.row for copy in stand] == [copy.row for copy in each_with_each(found)]
+
+
+@pytest.mark.parametrize("few", [0, 2, 64])
+@pytest.mark.parametrize("room", [0, 9, 1 << 26])
+@given(sequences=families(), data=st.data())
+def test_what_contains_and_what_is_contained_is_found(
+    few: int, room: int, sequences: list[Calls], data: st.DataObject
+) -> None:
+    """Whether candidates are looked at one by one, or all are walked at once, or as fits."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(containment, "FEW", few)
+        patch.setattr(containment, "STEPS", 1 << 16)
+        patch.setattr(containment, "PLANES_BYTES", room)
+        finds_what_contains(sequences, data)
+
+
+def finds_what_contains(sequences: list[Calls], data: st.DataObject) -> None:
     index = Containment(sequences)
     held = set(sequences)
     for sequence in held:
@@ -225,12 +237,57 @@ def test_many_copies_land_over_several_batches(lake: Path) -> None:
     second = [run("r", *_args(i), call("more")) for i in range(10, 50)]
     third = [run("r", call("find", {"i": i})) for i in range(60)]
     reports = list(_landed(lake, first, second, third))
-    told = [(one.runs, one.replaced, one.duplicates, len(one.unresolved)) for one in reports]
+    told = [(one.runs, one.replaced, one.duplicates, dict(one.unresolved)) for one in reports]
     # Second: 30 go on from what the first 40 were, and 10 are new. Third: 50 are parts of those
-    # that stay, 10 are new. Of what has landed all but the first have others beside them.
-    assert told == [(40, 0, 0, 39), (40, 30, 0, 79), (10, 0, 50, 59)]
+    # that stay, 10 are new. Each is warned of when it lands, once.
+    assert told == [(40, 0, 0, {"r": 40}), (40, 30, 0, {"r": 40}), (10, 0, 50, {"r": 10})]
     assert runs_of(lake).height == 60
     assert steps_of(lake).height == 10 * 2 + 40 * 3 + 10
+    batches = Lake.open(lake).batches()
+    assert sorted(batch.manifest["unresolved"]["r"] for batch in batches) == [10, 40, 40]
+
+
+def test_a_run_is_named_once_however_many_of_its_copies_stay(
+    tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chunks, "MOST_RECORDS", 100)
+    source = write(tmp_path / "a.jsonl", [run(f"r{i % 5}", *_args(i)) for i in range(1000)])
+    report = land([source], lake, workers=1)
+    assert report.batches == 10
+    assert report.unresolved == {f"r{i}": 200 for i in range(5)}
+    said = "1,000 copies of 5 runs stay beside others, as none contains the other's calls"
+    assert unresolved(report.unresolved).startswith(f"warning: {said}: r0 (200), r1 (200), ")
+    again = land([source], lake, workers=1)
+    assert (again.already, again.unresolved) == (10, {})
+
+
+@pytest.mark.parametrize("batches", [3, 9])
+def test_each_batch_is_read_twice_for_its_copies_however_many_follow(
+    tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch, batches: int
+) -> None:
+    """Once for what all its copies hold, once for the calls of those that differ."""
+    monkeypatch.setattr(chunks, "MOST_RECORDS", 10)
+    opened: Counter[str] = Counter()
+    compared: Counter[str] = Counter()
+    read = pl.read_parquet
+
+    def counted(source: Any, **kwargs: Any) -> pl.DataFrame:
+        opened[Path(source).parent.name + Path(source).name] += 1
+        return read(source, **kwargs)
+
+    def contained(longer: Calls, shorter: Calls) -> bool:
+        compared["contains"] += 1
+        return contains(longer, shorter)
+
+    monkeypatch.setattr(pl, "read_parquet", counted)
+    monkeypatch.setattr(containment, "contains", contained)
+    records = [run(f"r{i % 5}", call("find", {"i": i}), call("look")) for i in range(10 * batches)]
+    report = land([write(tmp_path / "a.jsonl", records)], lake, workers=1)
+    assert (report.batches, report.runs) == (batches, 10 * batches)
+    steps = {name: count for name, count in opened.items() if name.endswith("steps.parquet")}
+    assert len(steps) == batches - 1
+    assert set(steps.values()) == {2}
+    assert compared["contains"] == 0  # all are as long: none is looked at
 
 
 def test_runs_without_steps_and_without_calls_among_them(lake: Path) -> None:
@@ -238,21 +295,36 @@ def test_runs_without_steps_and_without_calls_among_them(lake: Path) -> None:
     records = [run("r"), run("r", said), run("r", trial=1), run("r", call("a")), run("r", said)]
     (report,) = _landed(lake, records)
     # One step beats none; one call and no answer contains both, and no fewer rows.
-    assert (report.runs, report.duplicates, report.unresolved) == (1, 4, [])
+    assert (report.runs, report.duplicates, report.unresolved) == (1, 4, {})
     assert steps_of(lake)["tool_name"].to_list() == ["a"]
     (nothing,) = _landed(lake.parent / "none" / "lake", [run("s"), run("s", trial=1)])
     assert (nothing.runs, nothing.duplicates) == (1, 1)
 
 
-def test_beyond_the_most_candidates_copies_stay_and_are_warned_of(
-    lake: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(containment, "MOST_CANDIDATES", 5)
-    turned = [run("r", call("c"), call("b"), call("a", {"i": i})) for i in range(20)]
+def test_of_very_many_that_may_contain_it_the_one_is_found_that_does(lake: Path) -> None:
+    turned = [run("r", call("c"), call("b"), call("a", {"i": i})) for i in range(200)]
     longer, part = run("r", call("b"), call("c"), call("d")), run("r", call("b"), call("c"))
     (report,) = _landed(lake, [*turned, longer, part])
-    # The part is looked for in five that are turned, and not in the one that contains it.
-    assert (report.runs, report.duplicates, len(report.unresolved)) == (22, 0, 21)
-    monkeypatch.undo()
-    (report,) = _landed(lake.parent / "all" / "lake", [*turned, longer, part])
-    assert (report.runs, report.duplicates, len(report.unresolved)) == (21, 1, 20)
+    assert (report.runs, report.duplicates, report.unresolved) == (201, 1, {"r": 201})
+
+
+@pytest.mark.parametrize("size", [1000, 4000])
+def test_calls_over_few_tools_are_not_compared_one_by_one(
+    monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    chance = Random(1)  # noqa: S311 - made up
+    made = [tuple(chance.choices(range(4), k=chance.randint(1, 12))) for _ in range(size)]
+    found = [
+        Copy(None, row, "r", calls, True, len(calls), row, in_trace=False)  # noqa: FBT003
+        for row, calls in enumerate(made)
+    ]
+    compared: Counter[str] = Counter()
+
+    def contained(longer: Calls, shorter: Calls) -> bool:
+        compared["contains"] += 1
+        return contains(longer, shorter)
+
+    monkeypatch.setattr(containment, "contains", contained)
+    told = resolve(found)
+    assert told.unresolved == {"r": size - len(told.dropped)}
+    assert compared["contains"] < 30 * size

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.landing import documents as framed
-from pipeline.landing import framing
+from pipeline.landing import window
 from pipeline.landing.documents import Extent, documents_of, extents_of, section, several
 
 
 @pytest.fixture(params=[1 << 20, 4], ids=["one block", "many blocks"])
 def _block(request, monkeypatch):
-    for module in (framed, framing):
+    for module in (framed, window):
         monkeypatch.setattr(module, "BLOCK", request.param)
 
 

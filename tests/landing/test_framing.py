@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.landing import framing
+from pipeline.landing import window
 from pipeline.landing.framing import member_of
 
 
@@ -21,7 +21,7 @@ def _member(text: str, name: str) -> Any:
 
 @pytest.fixture(params=[1 << 20, 4], ids=["one block", "many blocks"])
 def _block(request, monkeypatch):
-    monkeypatch.setattr(framing, "BLOCK", request.param)
+    monkeypatch.setattr(window, "BLOCK", request.param)
 
 
 @pytest.mark.usefixtures("_block")

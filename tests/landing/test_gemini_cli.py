@@ -267,7 +267,7 @@ def test_of_two_real_snapshots_of_a_session_the_longer_one_stays(real_data, tmp_
     names = ("gemini_c9_45f262e88d_0.json", "gemini_ab_2b9748b105_0.json")
     files = [real_data(f"gemini_cli_json/{name}") for name in names]
     report = land(files, tmp_path / "lake", workers=1)
-    assert (report.runs, report.calls, report.unresolved) == (1, 9, [])
+    assert (report.runs, report.calls, report.unresolved) == (1, 9, {})
     assert len(Lake.open(tmp_path / "lake").batches()) == 1
 
 

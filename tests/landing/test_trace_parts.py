@@ -12,7 +12,9 @@ from making import runs_of, scores_of, steps_of
 from tracing import TRACE, agent, asks, chat, lines, request, result, span, tool, user
 
 from pipeline.lake import Lake
+from pipeline.landing import trace_merge
 from pipeline.landing.land import land
+from pipeline.landing.trace_union import united
 from pipeline.scoring import score
 
 if TYPE_CHECKING:
@@ -85,7 +87,65 @@ def test_files_of_one_landing(tmp_path: Path, lake: Path) -> None:
     report = land(files, lake)
     land_parts(tmp_path / "whole", WHOLE)
     assert told(lake) == told(tmp_path / "whole")
-    assert report.unresolved == []
+    assert report.unresolved == {}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_span_in_a_file_of_its_own(tmp_path: Path, lake: Path, seed: int) -> None:
+    """All of one landing, and some of which the lake has an earlier part."""
+    spans = Random(seed).sample(WHOLE, len(WHOLE))  # noqa: S311
+    files = [
+        lines(tmp_path / f"part-{number}.jsonl", request(one)) for number, one in enumerate(spans)
+    ]
+    land_parts(tmp_path / "whole", WHOLE)
+    for number, begun in enumerate((0, 3)):
+        if begun:
+            land(files[:begun], lake / f"{number}", workers=1)
+        report = land(files[begun:], lake / f"{number}", workers=1)
+        assert (report.runs, report.replaced) == (1, bool(begun))
+        assert told(lake / f"{number}") == told(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("count", [20, 80])
+def test_the_parts_of_a_trace_are_read_and_united_once(
+    tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """Of a trace over many files each step is looked at once, not once for each file."""
+    given: list[int] = []
+    monkeypatch.setattr(
+        trace_merge,
+        "united",
+        lambda parts: given.append(sum(map(len, parts))) or united(parts),  # type: ignore[func-returns-value]  # None is false
+    )
+    files = [
+        lines(tmp_path / f"{at:03}.jsonl", request(chat(2 * at), tool("f", 2 * at + 1, {"x": at})))
+        for at in range(count)
+    ]
+    land(files[1:], lake, workers=1)
+    land(files[:1], lake, workers=1)
+    assert given == [2 * (count - 1), 2 * count]
+    assert steps_of(lake).height == 2 * count
+
+
+def test_many_requests_find_their_spans_by_id_and_by_name(lake: Path) -> None:
+    """Ids come first; spans and requests without one are taken by name, in their order."""
+    ids = ["1", "2", None, "4", None]
+    asked = [
+        chat(10 * at, [asks("f", one or "", x=at)], id=f"{at + 1:016x}")
+        for at, one in enumerate(ids)
+    ]
+    ran = [
+        tool("f", 10 * at + 1, {"x": at}, **({"gen_ai__tool__call__id": one} if one else {}))
+        for at, one in [(3, "4"), (1, None), (0, "1"), (2, None), (4, None)]
+    ]
+    land_parts(lake, asked, ran)
+    calls = steps_of(lake).filter(kind="tool_call")
+    by = [json.loads(labels)["asked_by"] for labels in calls["labels"]]
+    # Requests in their order: 1 and 4 go by id, 2 and those without one by name, as spans begin.
+    assert dict(zip(calls["tool_args"], by, strict=True)) == {
+        '{"x":0}': f"{1:016x}", '{"x":1}': f"{2:016x}", '{"x":2}': f"{3:016x}",
+        '{"x":3}': f"{4:016x}", '{"x":4}': f"{5:016x}",
+    }  # fmt: skip
 
 
 def test_the_manifest_says_what_was_replaced(lake: Path) -> None:
