@@ -11,7 +11,7 @@ from pipeline.landing.times import micros
 from pipeline.landing.unmapped import Unmapped  # noqa: TC001 - msgspec reads types at run time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pipeline.landing.said import Said
 
@@ -121,8 +121,12 @@ class Tree:
         self.depth: dict[str, int] = {}
         self._begins: dict[str, int] = {}
         for span in self.by_id.values():
-            self._place(span)
+            if span.id not in self.depth:
+                self._place(span)
         self.spans = sorted(self.by_id.values(), key=self.order)
+        self._by_role: dict[Role, list[Span]] = {}
+        for span in self.spans:
+            self._by_role.setdefault(span.reading.role, []).append(span)
 
     def _place(self, span: Span) -> None:
         """Work out depth and start of a span and of all above it."""
@@ -145,17 +149,19 @@ class Tree:
         return self._begins[span.id], self.depth[span.id], span.id
 
     def above(self, span: Span) -> Iterator[Span]:
-        """Yield a span's ancestors, the nearest first; a circle is gone round once."""
-        seen = {span.id}
-        at = self.by_id.get(span.parent or "")
+        """Return a span's ancestors, the nearest first; a circle is gone round once."""
+        nearest = self.by_id.get(span.parent or "")
+        return iter(()) if nearest is None else self._upwards(nearest, {span.id})
+
+    def _upwards(self, at: Span | None, seen: set[str]) -> Iterator[Span]:
         while at is not None and at.id not in seen:
             yield at
             seen.add(at.id)
             at = self.by_id.get(at.parent or "")
 
-    def of(self, role: Role) -> list[Span]:
+    def of(self, role: Role) -> Sequence[Span]:
         """Return the spans of one role, in order."""
-        return [span for span in self.spans if span.role == role]
+        return self._by_role.get(role, ())
 
     def near(self, span: Span, role: Role) -> Span | None:
         """Return the nearest ancestor of a role with no agent or tool between."""

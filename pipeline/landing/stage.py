@@ -169,7 +169,9 @@ def _items(form: Format, piece: Piece, part: Slice, *, utf8: bool) -> list[Run |
     if not (utf8 or form.reports_damage):
         refuse_invalid_utf8(piece.data)
     # All of a record or none of it: a list, so that a late refusal takes back its first runs.
-    found = form.decode(piece, part.context)
+    found = list(form.decode(piece, part.context))
+    if part.source.damage is None:
+        return found
     return [
         item
         for item in found

@@ -59,15 +59,16 @@ def run_of(trace_id: str | None, spans: Iterable[Span]) -> Run | None:
 
 def _unmapped(tree: Tree, steps: Sequence[Step]) -> Unmapped:
     """Give what is not known of each span to its response or call; return what is of neither."""
-    own: dict[str, Step] = {}
-    for step in steps:
-        if step.kind != "message":
-            own.setdefault((step.labels or {}).get(SPAN, ""), step)
     found: Unmapped = {}
-    resources = {id(span.resource): span.resource for span in tree.spans if span.role != "other"}
+    resources = {id(s.resource): s.resource for s in tree.spans if s.reading.role != "other"}
     for resource in resources.values():
         add(found, unread(resource), "resource")
-    for span in tree.spans:
+    strange = [span for span in tree.spans if span.unmapped]
+    own: dict[str, Step] = {}
+    for step in steps if strange else ():
+        if step.kind != "message":
+            own.setdefault((step.labels or {}).get(SPAN, ""), step)
+    for span in strange:
         if span.id in own:
             note(own[span.id], span.unmapped)
         else:
@@ -93,11 +94,12 @@ class Given:
     def __init__(self, tree: Tree, resource: Mapping[str, Any]) -> None:
         told = (*(span.attributes for span in tree.spans), resource)
         self._holders = [attributes for attributes in told if attributes]
+        self._names = set().union(*self._holders)
         self._resource = resource
 
     def _values(self, names: Iterable[str]) -> Iterator[Any]:
         for name in names:
-            for holder in self._holders:
+            for holder in self._holders if name in self._names else ():
                 if holder.get(name) is not None:
                     yield holder[name]
 

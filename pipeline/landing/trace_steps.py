@@ -207,10 +207,12 @@ class TraceSteps:
 
     def actor(self, span: Span) -> str:
         """Return who acts: a nested agent by its name, else "agent"."""
+        if not self._tree.of("agent"):
+            return "agent"
         around = [span] if span.role == "agent" else []
         around += [one for one in self._tree.above(span) if one.role == "agent"]
         names = [one.reading.name for one in around if one.reading.name]
-        if not names or _plain(names[0]) == _plain(names[-1]):
+        if not names[1:] or _plain(names[0]) == _plain(names[-1]):
             return "agent"
         return names[0]
 
@@ -233,6 +235,8 @@ class TraceSteps:
 
     def _link(self, steps: list[Step]) -> None:
         """Point the steps beneath a tool span to its call."""
+        if not self._has_tool_spans:
+            return
         place = {id(step): at for at, step in enumerate(steps)}
         calls = {
             span.id: place[id(group[-1])] for span, group in self._groups if span.role == "tool"
