@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 from xxhash import xxh3_64
@@ -115,13 +115,13 @@ class Rows:
         many = len(self.unmapped) >= MOST_NAMES and (form, name) not in self.unmapped
         self.unmapped[form, "(others)" if many else name] += 1
 
-    def add_many(self, shown: str, group: Group, form: Format) -> bool:
+    def add_many(self, shown: str, group: Group, form: Format, context: Any) -> bool:
         """Take in records the short way; False, and nothing taken, where one needs a closer look."""
         if form.decode_many is None or not group.utf8 or self._options.withholds:
             return False
         self.flush()
         try:
-            many = form.decode_many(group.bodies)
+            many = form.decode_many(group.bodies, context)
             if any(task.unmapped for task in many.tasks):
                 return False  # whose record it is shows one by one
             unmapped = list(_names_by_record(many))

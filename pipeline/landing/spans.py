@@ -11,11 +11,13 @@ from pipeline.landing.times import micros
 from pipeline.landing.unmapped import Unmapped  # noqa: TC001 - msgspec reads types at run time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from pipeline.landing.said import Said
 
 Role = Literal["llm", "tool", "agent", "other"]
+NEAR = 64
+"""A span's ancestors are kept, unless they are more: then all spans' together might be very many."""
 
 
 class Event(msgspec.Struct):
@@ -120,6 +122,7 @@ class Tree:
         self.by_id = {span.id: span for span in unique(spans)}
         self.depth: dict[str, int] = {}
         self._begins: dict[str, int] = {}
+        self._above: dict[str, Sequence[Span]] = {}
         for span in self.by_id.values():
             if span.id not in self.depth:
                 self._place(span)
@@ -148,16 +151,22 @@ class Tree:
         """Return a span's place in the order."""
         return self._begins[span.id], self.depth[span.id], span.id
 
-    def above(self, span: Span) -> Iterator[Span]:
+    def above(self, span: Span) -> Sequence[Span]:
         """Return a span's ancestors, the nearest first; a circle is gone round once."""
-        nearest = self.by_id.get(span.parent or "")
-        return iter(()) if nearest is None else self._upwards(nearest, {span.id})
+        known = self._above.get(span.id)
+        if known is None:
+            known = self._upwards(span)
+            if len(known) <= NEAR:
+                self._above[span.id] = known
+        return known
 
-    def _upwards(self, at: Span | None, seen: set[str]) -> Iterator[Span]:
-        while at is not None and at.id not in seen:
-            yield at
-            seen.add(at.id)
+    def _upwards(self, span: Span) -> list[Span]:
+        at = self.by_id.get(span.parent or "")
+        found: dict[str, Span] = {}
+        while at is not None and at.id != span.id and at.id not in found:
+            found[at.id] = at
             at = self.by_id.get(at.parent or "")
+        return list(found.values())
 
     def of(self, role: Role) -> Sequence[Span]:
         """Return the spans of one role, in order."""

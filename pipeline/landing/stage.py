@@ -109,7 +109,7 @@ def _decode(part: Slice, rows: Rows, *, strict: bool) -> None:
     shown = part.source.shown
     for group in part.groups():
         little = len(group.bodies) < FEW and sum(map(len, group.bodies)) < LITTLE
-        if little or not rows.add_many(shown, group, form):
+        if little or not rows.add_many(shown, group, form, part.context):
             _one_by_one(group, part, rows, strict=strict)
     if part.first and part.source.damage:
         _tell_damage(part, part.source.damage, rows, strict=strict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pipeline.landing.chat import final_output, prompt_hash
@@ -105,7 +106,9 @@ class Given:
 
     def _told(self, name: str, *others: str) -> Iterator[Any]:
         """Yield what spans say of the run under one of our own names, or in their metadata."""
-        yield from self._values((f"trajtab.{name}", name, *others, f"metadata.{name}"))
+        names = _spellings(name, others)
+        if not self._names.isdisjoint(names):
+            yield from self._values(names)
         for value in self._values(_METADATA):
             metadata = decoded(value) if isinstance(value, str) else value
             if isinstance(metadata, dict) and metadata.get(name) is not None:
@@ -128,6 +131,11 @@ class Given:
             "service": _service(self._resource),
         }
         return {name: value for name, value in found.items() if value is not None}
+
+
+@lru_cache(16)
+def _spellings(name: str, others: tuple[str, ...]) -> tuple[str, ...]:
+    return f"trajtab.{name}", name, *others, f"metadata.{name}"
 
 
 def _text(value: Any) -> str | None:

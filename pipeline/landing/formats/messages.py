@@ -161,7 +161,7 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     yield Run(**asdict(outline), steps=chats.steps(), references=references)
 
 
-def decode_many(bodies: Sequence[bytes]) -> Many:
+def decode_many(bodies: Sequence[bytes], _context: Any) -> Many:
     """Decode records, one after the other, into columns."""
     chats = Chats(failed)
     read = [_read(body, chats) for body in bodies]
