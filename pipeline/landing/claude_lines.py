@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -10,6 +10,9 @@ from msgspec import UNSET, UnsetType
 from pipeline.landing.messages import text_of, unmapped_parts
 from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.unmapped import Known, Noting, Unmapped, add, decoder, leaves_out, noted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 SYNTHETIC = "<synthetic>"
 """The model of texts that Claude Code itself wrote."""
@@ -72,8 +75,13 @@ class Message(Noting):
 
     def text(self) -> str | None:
         """Return the text said, or None."""
-        said = [block.text for block in self.blocks() if block.text is not None]
-        return "\n".join(said) if said else None
+        return text_of_blocks(self.blocks())
+
+
+def text_of_blocks(blocks: Sequence[Block]) -> str | None:
+    """Return the text that blocks say, or None."""
+    said = [block.text for block in blocks if block.text is not None]
+    return "\n".join(said) if said else None
 
 
 @leaves_out(
@@ -120,6 +128,11 @@ class Line(NamedTuple):
         if self.message is not None:
             add(found, self.message.unmapped, "message")
         return found
+
+    @property
+    def is_strange(self) -> bool:
+        """Is there anything in it that is not known?"""
+        return bool(self.envelope.unmapped or (self.message and self.message.unmapped))
 
     @property
     def is_model(self) -> bool:

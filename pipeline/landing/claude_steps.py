@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipeline.landing.claude_lines import agent_started, delegation, noted_of, output_of
+from pipeline.landing.claude_lines import (
+    agent_started,
+    delegation,
+    noted_of,
+    output_of,
+    text_of_blocks,
+)
 from pipeline.landing.transcript import Outcome, Transcript, label
 from pipeline.landing.unmapped import note
 
@@ -81,7 +87,7 @@ class Conversation:
             self._response(line, thread)
         else:
             self._heard(line, thread)
-            self._transcript.note(line.unmapped())
+            self._transcript.note(line.unmapped() if line.is_strange else None)
         if thread is not None:
             thread.steps += self._transcript.steps[begin:]
 
@@ -106,11 +112,12 @@ class Conversation:
             return
         blocks = message.blocks()
         results = [block for block in blocks if block.tool_use_id is not None]
+        agent = agent_started(envelope) if results else None
         for block in results:
             step = self._transcript.answer(block.tool_use_id, outcome(block), envelope.timestamp)
-            if agent := agent_started(envelope):
+            if agent:
                 self._started[agent] = step
-        text = message.text()
+        text = text_of_blocks(blocks)
         if text is None and results:
             return
         if thread is not None:
@@ -158,7 +165,8 @@ class Conversation:
         # Each line of a response repeats its usage; the last has the whole of it.
         if message.usage is not None:
             _use(step, message.usage)
-        note(step, line.unmapped())
+        if line.is_strange:
+            note(step, line.unmapped())
 
     def _step_of(self, line: Line, thread: _Thread | None) -> Step:
         """Return the step of the response a line is part of: its lines share a message id."""

@@ -85,8 +85,10 @@ class Items:
         """Add one item, and what is not known of it."""
         self._added(item, at)
         found = unmapped_parts(item.content)
-        add(found, unmapped_parts(item.summary, "summary"))
-        add(found, item.unmapped)
+        if item.summary:
+            add(found, unmapped_parts(item.summary, "summary"))
+        if item.unmapped:
+            add(found, item.unmapped)
         self.transcript.note(found)
 
     def _added(self, item: Item, at: When) -> None:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import astuple
 
+from pipeline.landing.model import Step
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import msgspec
-
-    from pipeline.landing.model import Step
 
 Columns = dict[str, "Sequence[Any]"]
 TURNED = 512
@@ -52,3 +52,9 @@ class StepColumns(NamedTuple):
 def listed(steps: Sequence[list[Step]]) -> StepColumns:
     """Return steps that are listed run by run."""
     return StepColumns(by_field(list(chain.from_iterable(steps))), list(map(len, steps)))
+
+
+def unlisted(steps: StepColumns) -> list[Step]:
+    """Return the steps of columns as objects."""
+    rows = zip(*steps.columns.values(), strict=True)
+    return [Step(**dict(zip(steps.columns, row, strict=True))) for row in rows]

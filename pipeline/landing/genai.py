@@ -143,6 +143,8 @@ def answers(event: Event) -> bool:
 
 def _with_event_details(span: Span) -> Mapping[str, Any]:
     """Return the attributes, with those that a span's events give in their stead."""
+    if not span.events:
+        return span.attributes
     given: dict[str, Any] = {}
     for event in span.events:
         if event.name in _DETAILS:

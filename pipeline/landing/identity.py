@@ -17,6 +17,7 @@ from xxhash import xxh3_64_intdigest
 
 from pipeline.landing.containment import Containment
 from pipeline.landing.copies import contents, copies, tables
+from pipeline.landing.model import Outline
 from pipeline.landing.standing import tables_of
 from pipeline.landing.trace_merge import fold, part_of
 
@@ -26,27 +27,21 @@ if TYPE_CHECKING:
     from pipeline.lake import Folder
     from pipeline.landing.copies import Copy, Tables
     from pipeline.landing.known import Known
-    from pipeline.landing.model import Run, Told
+    from pipeline.landing.model import Told
     from pipeline.landing.trace_merge import Part
 
 
-def identity(run_id: str, run: Run, labels: str) -> int:
-    """Return the key of a run's identity."""
-    # One part of a trace may know its agent and model, another not: the id tells enough.
-    who = () if run.trace else (run.agent, run.agent_version, run.model)
-    parts = (run_id, *who, labels)
-    return xxh3_64_intdigest(repr(parts).encode())
-
-
 def identities(ids: Sequence[str], runs: Sequence[Told], labels: str) -> list[int]:
-    """Return the keys of runs that are no traces: as `identity`, many at a time."""
+    """Return the keys of runs' identities."""
     rest: dict[tuple[str | None, ...], str] = {}
     found = []
     for run_id, run in zip(ids, runs, strict=True):
-        who = (run.agent, run.agent_version, run.model)
+        # One part of a trace may know its agent and model, another not: the id tells enough.
+        is_trace = isinstance(run, Outline) and run.trace
+        who = () if is_trace else (run.agent, run.agent_version, run.model)
         if who not in rest:
-            rest[who] = repr((*who, labels))[1:]
-        found.append(xxh3_64_intdigest(f"({run_id!r}, {rest[who]}".encode()))
+            rest[who] = ", ".join(map(repr, (*who, labels)))
+        found.append(xxh3_64_intdigest(f"({run_id!r}, {rest[who]})".encode()))
     return found
 
 

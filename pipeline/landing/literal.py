@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import warnings
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,8 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _LONGEST_LITERAL = 1 << 20
+FEW_NAMES = 64
+"""What sets of no more names tell is remembered: spans of one program have the same few sets."""
 _DOTTED = ("message.", "message_content.", "tool_call.")
-_encode = msgspec.json.encode
+_encode = msgspec.json.Encoder().encode
+_raw = msgspec.json.Decoder(msgspec.Raw).decode
+_any = msgspec.json.Decoder().decode
 
 
 def decoded(text: str) -> Any:
@@ -29,7 +34,7 @@ def decoded(text: str) -> Any:
     if body[:1] not in ("{", "[", '"', "("):
         return text
     try:
-        value = msgspec.json.decode(body)
+        value = _any(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         value = _literal(body)
     if isinstance(value, str) and value[:1] in ("{", "["):
@@ -44,7 +49,7 @@ def _literal(text: str) -> Any:
         with warnings.catch_warnings():  # an odd escape in someone's log is no concern here
             warnings.simplefilter("ignore")
             value = ast.literal_eval(text)
-        return msgspec.json.decode(_encode(value))  # keys are text, a tuple is a list
+        return _any(_encode(value))  # keys are text, a tuple is a list
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError, OverflowError):
         return None
 
@@ -59,17 +64,16 @@ def raw(value: Any) -> msgspec.Raw | UnsetType:
     """
     if isinstance(value, UnsetType):
         return UNSET
-    if isinstance(value, str) and value[:1] == "{":
-        found = decoded(value)
-        # Whatever text holds, it is canonicalised from the text itself, if that is JSON.
-        return msgspec.Raw(_encode(value if found is value or _is_json(value) else found))
+    # Whatever text holds, it is canonicalised from the text itself, if that is JSON.
+    if isinstance(value, str) and value[:1] == "{" and not _is_json(value):
+        value = decoded(value)
     return msgspec.Raw(_encode(value))
 
 
 def _is_json(text: str) -> bool:
     try:
-        msgspec.json.decode(text, type=msgspec.Raw)
-    except msgspec.DecodeError:
+        _raw(text)
+    except (msgspec.DecodeError, RecursionError):
         return False
     return True
 
@@ -89,12 +93,29 @@ def branch(attributes: Mapping[str, Any], prefix: str) -> Any:
     >>> branch({"m": '[{"message.role": "user"}]'}, "m")
     [{'message': {'role': 'user'}}]
     """
-    dotted = f"{prefix}."
-    under = {k.removeprefix(dotted): v for k, v in attributes.items() if k.startswith(dotted)}
+    names = tuple(attributes)
+    under, shape = (_under if len(names) <= FEW_NAMES else _under.__wrapped__)(names, prefix)
     if under:
-        return _tree(under)
+        return _grown(shape, [attributes[name] for name in under])
     whole = attributes.get(prefix)
     return _unfolded(decoded(whole) if isinstance(whole, str) else whole)
+
+
+@lru_cache(1024)
+def _under(names: tuple[str, ...], prefix: str) -> tuple[list[str], Any]:
+    """Return which names stand under a prefix, and the tree they make: where each of them goes."""
+    dotted = f"{prefix}."
+    under = [name for name in names if name.startswith(dotted)]
+    return under, _tree({name.removeprefix(dotted): at for at, name in enumerate(under)})
+
+
+def _grown(shape: Any, values: list[Any]) -> Any:
+    """Put values into a tree of their places."""
+    if isinstance(shape, int):
+        return _unfolded(values[shape])
+    if isinstance(shape, list):
+        return [_grown(inner, values) for inner in shape]
+    return {name: _grown(inner, values) for name, inner in shape.items()}
 
 
 def _unfolded(value: Any) -> Any:
@@ -102,19 +123,20 @@ def _unfolded(value: Any) -> Any:
     if isinstance(value, list):
         return [_unfolded(item) for item in value]
     if isinstance(value, dict) and value and all(key.startswith(_DOTTED) for key in value):
-        return _tree(value)
+        return _grown(_tree({name: at for at, name in enumerate(value)}), list(value.values()))
     return value
 
 
-def _tree(flat: dict[str, Any]) -> Any:
+def _tree(flat: dict[str, int]) -> Any:
+    """Return a tree of the numbers that dotted names have."""
     found: dict[str, Any] = {}
-    deeper: dict[str, dict[str, Any]] = {}
-    for key, value in flat.items():
+    deeper: dict[str, dict[str, int]] = {}
+    for key, at in flat.items():
         head, dot, rest = key.partition(".")
         if dot:
-            deeper.setdefault(head, {})[rest] = value
+            deeper.setdefault(head, {})[rest] = at
         else:
-            found[head] = _unfolded(value)
+            found[head] = at
     found |= {head: _tree(inner) for head, inner in deeper.items()}
     if found and all(key.isdecimal() for key in found):
         return [found[key] for key in sorted(found, key=int)]

@@ -116,7 +116,7 @@ def text_of(content: Any) -> Any:
     >>> text_of([{"price": 3}])
     [{'price': 3}]
     """
-    if not isinstance(content, list) or not all(_is_part(item) for item in content):
+    if not isinstance(content, list) or not all(map(_is_part, content)):
         return content
     texts = [item if isinstance(item, str) else item.get("text") for item in content]
     said = [text for text in texts if isinstance(text, str)]
@@ -138,9 +138,9 @@ def unmapped_parts(content: Any, at: str = "content") -> Unmapped:
     {'content.mood': {'"calm"': 'calm'}}
     """
     found: Unmapped = {}
-    if isinstance(content, list) and all(_is_part(item) for item in content):
+    if isinstance(content, list) and all(map(_is_part, content)):
         for item in content:
-            if isinstance(item, dict):
+            if isinstance(item, dict) and not item.keys() <= _PARTS:
                 add(found, rest(item, _PARTS), at)
     return found
 

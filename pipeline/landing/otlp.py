@@ -9,6 +9,7 @@ from __future__ import annotations
 import binascii
 import re
 from base64 import b64decode
+from functools import lru_cache
 from typing import Any
 
 from pipeline.landing.model import RejectError
@@ -200,6 +201,7 @@ def whole(value: float | str | None) -> int | None:
     return number if number is not None and abs(number) < _TWO_64 else None
 
 
+@lru_cache(1024)
 def hex_id(text: str) -> str:
     """Return an id in lower-case hex.
 

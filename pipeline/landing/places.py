@@ -88,6 +88,9 @@ class Places(Sequence[Place]):
             self._occurrence.get(at, 0), self._parts.get(at, ()),
         )  # fmt: skip
 
+    def __iter__(self) -> Iterator[Place]:
+        return self.all(0, len(self))
+
     @property
     def n_bytes(self) -> int:
         """How many bytes the records have together."""
@@ -100,6 +103,16 @@ class Places(Sequence[Place]):
     def occurrences(self, begin: int, end: int) -> list[int]:
         """Return which repetition of the same bytes each record is."""
         return [self._occurrence.get(at, 0) for at in range(begin, end)]
+
+    def all(self, begin: int, end: int) -> Iterator[Place]:
+        """Yield the places of some of the records."""
+        every = (self._offset, self._size, self._line, self._ordinal)
+        columns = [column[begin:end] for column in every]
+        if not self._occurrence and not self._parts:
+            return map(Place, *columns)
+        numbers = range(begin, begin + len(columns[0]))
+        occurrences = (self._occurrence.get(at, 0) for at in numbers)
+        return map(Place, *columns, occurrences, (self._parts.get(at, ()) for at in numbers))
 
     def groups(self) -> Iterator[tuple[int, int]]:
         """Yield consecutive ranges of bounded size that together are all records."""
@@ -139,10 +152,10 @@ class Group(NamedTuple):
     def pieces(self) -> Iterator[tuple[Piece, int]]:
         """Yield the records, each with its occurrence."""
         lines, size = self.lead
-        for at, body in enumerate(self.bodies, self.begin):
-            place = self.places[at]
-            where = place.line + lines, place.offset + size
-            yield Piece(body, *where, place.ordinal, place.parts), place.occurrence
+        places = self.places.all(self.begin, self.begin + len(self.bodies))
+        for body, place in zip(self.bodies, places, strict=True):
+            offset, _, line, ordinal, occurrence, parts = place
+            yield Piece(body, line + lines, offset + size, ordinal, parts), occurrence
 
     @property
     def occurrences(self) -> list[int]:

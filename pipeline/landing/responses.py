@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pipeline.landing.spans import Reading, Span, Tree
 
 Responses = dict[str, "Reading"]
@@ -21,6 +23,8 @@ Responses = dict[str, "Reading"]
 
 def responses(tree: Tree) -> Responses:
     """Return the responses of a trace, in order."""
+    if not (tree.of("llm") or tree.of("agent")):
+        return {}
     inside = _wrappers(tree)
     around = {outer.id for outers in inside.values() for outer in outers}
     found = {
@@ -90,5 +94,5 @@ def _share_usage(tree: Tree, found: Responses, beneath: dict[str, list[str]]) ->
             last.output_tokens = span.reading.output_tokens
 
 
-def _deepest_first(tree: Tree, spans: list[Span]) -> list[Span]:
+def _deepest_first(tree: Tree, spans: Sequence[Span]) -> list[Span]:
     return sorted(spans, key=lambda span: -tree.depth[span.id])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 from xxhash import xxh3_64
@@ -15,7 +16,7 @@ from pipeline.landing.canonical import canonical_json
 from pipeline.landing.columns import Origin, finished, runs_columns, steps_columns
 from pipeline.landing.fields import listed
 from pipeline.landing.formats import Many
-from pipeline.landing.identity import identities, identity
+from pipeline.landing.identity import identities
 from pipeline.landing.masking import Item, withhold
 from pipeline.landing.model import Damage, RejectError, Run, Task
 from pipeline.landing.references import ReferenceBook
@@ -25,7 +26,7 @@ from pipeline.redact import excerpt, redact
 from pipeline.schema import Runs, Steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pipeline.landing.formats import Format
     from pipeline.landing.model import Told
@@ -114,15 +115,16 @@ class Rows:
         many = len(self.unmapped) >= MOST_NAMES and (form, name) not in self.unmapped
         self.unmapped[form, "(others)" if many else name] += 1
 
-    def add_many(self, shown: str, group: Group, form: Format) -> bool:
+    def add_many(self, shown: str, group: Group, form: Format, context: Any) -> bool:
         """Take in records the short way; False, and nothing taken, where one needs a closer look."""
         if form.decode_many is None or not group.utf8 or self._options.withholds:
             return False
         self.flush()
         try:
-            many = form.decode_many(group.bodies)
-            if many.steps.tells("unmapped") or any(run.unmapped for run in many.runs):
-                return False  # it is counted record by record
+            many = form.decode_many(group.bodies, context)
+            if any(task.unmapped for task in many.tasks):
+                return False  # whose record it is shows one by one
+            unmapped = list(_names_by_record(many))
             tasks = [(self._told(task), task) for task in many.tasks]
             records = zip(many.runs, group.bodies, group.occurrences, strict=True)
             ids = [
@@ -135,6 +137,9 @@ class Rows:
             self._enter(many, Origin(ids, keys, group.lines, [shown] * size, silences))
             for told, task in tasks:
                 _take(self._tasks, told, task)
+            for names in unmapped:
+                for name in names:
+                    self._count(form.name, name)
         except MemoryError:
             raise
         except Exception:  # noqa: BLE001 - whatever it is, one by one the records will tell
@@ -180,7 +185,7 @@ class Rows:
     def _flush(self, waiting: Sequence[_Waiting]) -> None:
         runs, ids, pieces, paths, silences = zip(*waiting, strict=True)
         try:
-            keys = [identity(w.run_id, w.run, self._labels) for w in waiting]
+            keys = identities(ids, runs, self._labels)
             lines = [piece.line for piece in pieces]
             steps = listed([run.steps for run in runs])
             many = Many(runs, [run.references for run in runs], steps)
@@ -239,11 +244,24 @@ def _unmapped(items: Iterable[Run | Task]) -> set[str]:
     """Return the names of the fields that a record's format does not know."""
     names: set[str] = set()
     for item in items:
-        names.update(item.unmapped or ())
+        if item.unmapped:
+            names.update(item.unmapped)
         for step in item.steps if isinstance(item, Run) else ():
             if step.unmapped:
                 names.update(step.unmapped)
     return names
+
+
+def _names_by_record(many: Many) -> Iterator[set[str]]:
+    """Yield the names of the fields that the format does not know, of each record that has any."""
+    if not (many.steps.tells("unmapped") or any(run.unmapped for run in many.runs)):
+        return
+    of_steps = iter(many.steps.columns.get("unmapped", ()))
+    for run, length in zip(many.runs, many.steps.lengths, strict=True):
+        found = [run.unmapped, *islice(of_steps, length)]
+        names = {name for one in found if one for name in one}
+        if names:
+            yield names
 
 
 def as_reject(error: Exception) -> RejectError:

@@ -59,6 +59,9 @@ _ROLES = {
     "function": "tool",
     **_TYPES,
 }
+_WORDS = {"role", "content"}
+"""Most messages are no more than a role and a text: these are read at once."""
+_SPEAKERS = {role for role, stands_for in _ROLES.items() if stands_for != "tool"}
 _HOLDERS = ("messages", "choices", "candidates", "generations", "contents", "output", "input")
 _SYSTEM = ("system", "instructions", "system_instruction", "systemInstruction")
 _NAME = ("name", "toolName", "tool_name")
@@ -163,6 +166,10 @@ def _of_item(item: Any, role: str | None) -> list[Said]:
 
 
 def _of_object(value: dict[str, Any], role: str | None) -> list[Said]:
+    if value.keys() == _WORDS and (text := _words(value["content"])):
+        told = value["role"]
+        if told.__class__ is str and told in _SPEAKERS:
+            return [Said(_ROLES[told], text)]
     value = _unwrapped(value)
     if _role(value) is None and not _is_call(value) and _kind(value) not in _RESULTS:
         holder = next((name for name in _HOLDERS if _holds(value.get(name))), None)
@@ -175,6 +182,11 @@ def _of_object(value: dict[str, Any], role: str | None) -> list[Said]:
         if isinstance(value.get("args"), list) and len(value) <= len(("args", "kwargs")):
             return messages(value["args"], role)
     return _spoken(value, role)
+
+
+def _words(content: Any) -> str | None:
+    """Return a message's content if it surely is what was said: text, and not calls as text."""
+    return content if isinstance(content, str) and content[:2] != "[{" else None
 
 
 def _holds(value: Any) -> bool:
@@ -190,9 +202,10 @@ def _holds(value: Any) -> bool:
 
 def _unwrapped(value: dict[str, Any]) -> dict[str, Any]:
     """Take off what frameworks wrap a message in."""
-    path = value.get("id")
-    if isinstance(value.get("kwargs"), dict) and isinstance(path, list) and path:
-        return {"type": str(path[-1]), **value["kwargs"]}  # a serialized LangChain object
+    if isinstance(value.get("kwargs"), dict):
+        path = value.get("id")
+        if isinstance(path, list) and path:
+            return {"type": str(path[-1]), **value["kwargs"]}  # a serialized LangChain object
     inner = value.get("message")
     return _unwrapped(inner) if isinstance(inner, dict) else value
 
@@ -208,9 +221,8 @@ def _system(value: dict[str, Any]) -> list[Said]:
 
 def _role(value: dict[str, Any]) -> str | None:
     role = value.get("role")
-    if isinstance(role, str) and role in _ROLES:
-        return _ROLES[role]
-    return _TYPES.get(_kind(value))
+    known = _ROLES.get(role) if isinstance(role, str) else None
+    return known or _TYPES.get(_kind(value))
 
 
 def _kind(value: dict[str, Any]) -> str:
@@ -244,9 +256,14 @@ def _message(value: dict[str, Any], role: str | None) -> Said:
     body = value.get("parts") or value.get("contents") or value.get("content") or None
     alone = body is None or _kind(value) in _RESULTS or _is_call(value)
     for part in [value] if alone else _parts(body):
-        _read_part(part, said, texts)
-    given = value.get("tool_calls") or members(value, "additional_kwargs").get("tool_calls")
-    for call in given if isinstance(given, list) else []:
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(part, dict):
+            _read_part(part, said, texts)
+    given = value.get("tool_calls")
+    if not given and "additional_kwargs" in value:
+        given = members(value, "additional_kwargs").get("tool_calls")
+    for call in given if isinstance(given, list) else ():
         _add_call(call, said)
     if said.role == "tool" and not said.results:
         output = "\n".join(texts) if texts else body
@@ -259,7 +276,7 @@ def _message(value: dict[str, Any], role: str | None) -> Said:
 
 def _parts(body: Any) -> list[Any]:
     """Return a message's parts; text may hold nothing but calls."""
-    if isinstance(body, str) and body[:2] == "[{":
+    if isinstance(body, str) and _words(body) is None:
         listed = decoded(body)
         if isinstance(listed, list) and all(isinstance(x, dict) and _is_call(x) for x in listed):
             return listed
@@ -275,12 +292,7 @@ def _implied(said: Said, role: str | None, *, bare: bool) -> str | None:
     return None if bare and role == "user" else role
 
 
-def _read_part(part: Any, said: Said, texts: list[str]) -> None:
-    if isinstance(part, str):
-        texts.append(part)
-        return
-    if not isinstance(part, dict):
-        return
+def _read_part(part: dict[str, Any], said: Said, texts: list[str]) -> None:
     part = members(part, "message_content") or part
     kind = _kind(part)
     call = _object_under(part, _CALL_MEMBERS)
@@ -296,7 +308,7 @@ def _read_part(part: Any, said: Said, texts: list[str]) -> None:
 
 
 def _object_under(part: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any] | None:
-    for name in names:
+    for name in names if not part.keys().isdisjoint(names) else ():
         found = part.get(name)
         if isinstance(found, dict):
             return found
@@ -310,17 +322,18 @@ def _add_call(value: Any, said: Said) -> None:
     holder = members(value, "function") or value
     name = _first(holder, _NAME)
     if isinstance(name, str) and name:
-        given = next((holder[key] for key in _ARGUMENTS if key in holder), UNSET)
-        said.calls.append(Call(name, raw(given), _text(_first(value, _ID))))
+        key = next((key for key in _ARGUMENTS if key in holder), None)
+        given = UNSET if key is None else raw(holder[key])
+        said.calls.append(Call(name, given, _text(_first(value, _ID))))
 
 
 def _result(value: dict[str, Any]) -> Result:
     output = _first(value, _OUTPUT)
-    parts = output if isinstance(output, list) else []
-    texts = [part["text"] for part in parts if isinstance(part, dict) and "text" in part]
-    if texts and len(texts) == len(parts) and all(isinstance(text, str) for text in texts):
-        output = "\n".join(texts)
-    failed = next((value[name] for name in ("is_error", "isError") if name in value), None)
+    if isinstance(output, list):
+        texts = [part["text"] for part in output if isinstance(part, dict) and "text" in part]
+        if texts and len(texts) == len(output) and all(isinstance(text, str) for text in texts):
+            output = "\n".join(texts)
+    failed = value["is_error"] if "is_error" in value else value.get("isError")
     if failed is None and value.get("status") in ("error", "success"):
         failed = value["status"] == "error"
     told = bool(failed) if isinstance(failed, bool) else None

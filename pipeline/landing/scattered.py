@@ -37,8 +37,10 @@ def gathered(source: Source, found: Iterable[Part | Piece]) -> Iterator[Piece]:
             yield item._replace(ordinal=ordinal)
             ordinal += 1
         else:
-            places.setdefault(item.key, array("Q")).extend((item.offset, item.size))
-            lines.setdefault(item.key, item.line)
+            key, line, *place = item
+            if key not in places:
+                places[key], lines[key] = array("Q"), line
+            places[key].extend(place)
     with source.open() as file:
         for number, (key, parts) in enumerate(places.items(), ordinal):
             yield Piece(_joined(file, parts), lines[key], parts[0], number, parts)

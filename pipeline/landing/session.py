@@ -7,8 +7,9 @@ array, it is the same session.
 
 from __future__ import annotations
 
+from datetime import datetime
 from io import BytesIO
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -16,9 +17,9 @@ from pipeline.landing.decode import decoding, refuse_invalid_utf8, values_of
 from pipeline.landing.head import look
 from pipeline.landing.lines import Block
 from pipeline.landing.model import Damage, RejectError
-from pipeline.landing.printed import Piece, blocks_of, pieces_of, printed
+from pipeline.landing.printed import Piece, blocks_of, printed
 from pipeline.landing.reader import HEAD_BYTES
-from pipeline.landing.times import moments as read
+from pipeline.landing.times import moments as moments_of
 from pipeline.landing.whole import is_one_value
 
 if TYPE_CHECKING:
@@ -31,15 +32,21 @@ _Place = tuple[int, int]
 _FAILURES = (RejectError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
-def values_in(piece: Piece) -> Iterator[Piece]:
-    """Yield the values of a session's bytes, be each on a line or printed over many.
+def values_in(piece: Piece) -> Iterator[tuple[bytes, int, int]]:
+    """Yield the values of a session's bytes, be each on a line or printed over many, and places.
 
     Those glued on one line come together.
     """
-    data = piece.data
+    if piece.line == 1 and not piece.offset:
+        return _values_in(piece.data)
+    down, at = piece.line - 1, piece.offset
+    return ((value, down + line, at + offset) for value, line, offset in _values_in(piece.data))
+
+
+def _values_in(data: bytes) -> Iterator[tuple[bytes, int, int]]:
     single = is_one_value(data)
     if single and data[:1] != b"[":
-        yield piece
+        yield data, 1, 0
         return
     file = BytesIO(data)
     found: Iterator[Block | Piece]
@@ -48,8 +55,10 @@ def values_in(piece: Piece) -> Iterator[Piece]:
     else:
         found = blocks_of(file, glued=True)
     for each in found:
-        for value in pieces_of(each) if isinstance(each, Block) else (each,):
-            yield Piece(value.data, piece.line + value.line - 1, piece.offset + value.offset)
+        if isinstance(each, Block):
+            yield from zip(map(bytes, each.records()), each.lines, each.offsets, strict=True)
+        else:
+            yield each[:3]
 
 
 def _framing(data: bytes) -> str:
@@ -64,17 +73,16 @@ def read_lines(piece: Piece, decode: Callable[[bytes], T]) -> tuple[list[T], lis
     good: list[T] = []
     damaged: list[Damage] = []
     utf8 = _is_utf8(piece.data)
-    for value in values_in(piece):
-        line, place = value.data, (value.line, value.offset)
+    for line, number, offset in values_in(piece):
         if utf8:
             try:
                 good.append(decode(line))
                 continue
             except _FAILURES:
                 pass  # decoded once more, to tell why
-        found = _read(line, place, decode)
+        found = _read(line, (number, offset), decode)
         if isinstance(found, Damage) and (parts := list(values_of(line)))[1:]:
-            results = [_read(data, (place[0], place[1] + at), decode) for at, data in parts]
+            results = [_read(data, (number, offset + at), decode) for at, data in parts]
         else:
             results = [found]
         for result in results:
@@ -110,6 +118,8 @@ def parents_first(
     ['a:', 'b:a', 'c:b']
     """
     places = {key: at for at, item in enumerate(items) if (key := name(item)) is not None}
+    if all(places.get(parent(item) or "", -1) <= at for at, item in enumerate(items)):
+        return list(items)
     seen: set[int] = set()
     ordered: list[T] = []
     for start in range(len(items)):
@@ -130,7 +140,12 @@ def first_and_last(moments: Iterable[When]) -> tuple[When, When]:
     ('2026-01-01T12:00:00+02:00', '2026-01-02T00:00:00Z')
     """
     told = [moment for moment in moments if moment is not None]
-    known = [(at, moment) for at, moment in zip(read(told), told, strict=True) if at is not None]
-    if not known:
-        return None, None
-    return min(known, key=lambda pair: pair[0])[1], max(known, key=lambda pair: pair[0])[1]
+    try:
+        # Texts of moments as they mostly are compare without being counted out.
+        at: Sequence[Any] = [datetime.fromisoformat(moment) for moment in told]  # type: ignore[arg-type]
+        first, last = (min(at), max(at)) if at else (None, None)
+    except (TypeError, ValueError):  # numbers, no moments, some times naive and others not
+        at = moments_of(told)
+        known = [one for one in at if one is not None]
+        first, last = (min(known), max(known)) if known else (None, None)
+    return (None, None) if first is None else (told[at.index(first)], told[at.index(last)])

@@ -11,11 +11,13 @@ from pipeline.landing.times import micros
 from pipeline.landing.unmapped import Unmapped  # noqa: TC001 - msgspec reads types at run time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Sequence
 
     from pipeline.landing.said import Said
 
 Role = Literal["llm", "tool", "agent", "other"]
+NEAR = 64
+"""A span's ancestors are kept, unless they are more: then all spans' together might be very many."""
 
 
 class Event(msgspec.Struct):
@@ -120,9 +122,14 @@ class Tree:
         self.by_id = {span.id: span for span in unique(spans)}
         self.depth: dict[str, int] = {}
         self._begins: dict[str, int] = {}
+        self._above: dict[str, Sequence[Span]] = {}
         for span in self.by_id.values():
-            self._place(span)
+            if span.id not in self.depth:
+                self._place(span)
         self.spans = sorted(self.by_id.values(), key=self.order)
+        self._by_role: dict[Role, list[Span]] = {}
+        for span in self.spans:
+            self._by_role.setdefault(span.reading.role, []).append(span)
 
     def _place(self, span: Span) -> None:
         """Work out depth and start of a span and of all above it."""
@@ -144,18 +151,26 @@ class Tree:
         """Return a span's place in the order."""
         return self._begins[span.id], self.depth[span.id], span.id
 
-    def above(self, span: Span) -> Iterator[Span]:
-        """Yield a span's ancestors, the nearest first; a circle is gone round once."""
-        seen = {span.id}
-        at = self.by_id.get(span.parent or "")
-        while at is not None and at.id not in seen:
-            yield at
-            seen.add(at.id)
-            at = self.by_id.get(at.parent or "")
+    def above(self, span: Span) -> Sequence[Span]:
+        """Return a span's ancestors, the nearest first; a circle is gone round once."""
+        known = self._above.get(span.id)
+        if known is None:
+            known = self._upwards(span)
+            if len(known) <= NEAR:
+                self._above[span.id] = known
+        return known
 
-    def of(self, role: Role) -> list[Span]:
+    def _upwards(self, span: Span) -> list[Span]:
+        at = self.by_id.get(span.parent or "")
+        found: dict[str, Span] = {}
+        while at is not None and at.id != span.id and at.id not in found:
+            found[at.id] = at
+            at = self.by_id.get(at.parent or "")
+        return list(found.values())
+
+    def of(self, role: Role) -> Sequence[Span]:
         """Return the spans of one role, in order."""
-        return [span for span in self.spans if span.role == role]
+        return self._by_role.get(role, ())
 
     def near(self, span: Span, role: Role) -> Span | None:
         """Return the nearest ancestor of a role with no agent or tool between."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pipeline.landing.chat import steps_of
 from pipeline.landing.literal import members
 from pipeline.landing.messages import Message, ToolCall, Usage
 from pipeline.landing.model import RejectError
@@ -15,14 +14,17 @@ from pipeline.landing.unmapped import add, note
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pipeline.landing.model import Step
     from pipeline.landing.said import Result, Said
     from pipeline.landing.unmapped import Unmapped
 
 _ITEMS = {"message", "reasoning", "function_call", "custom_tool_call", "computer_call"}
 """What one response of OpenAI's Responses API is made of, each an item by itself."""
-_READ_ANEW = ("cache_creation_input_tokens", "cache_read_input_tokens")
-"""Tokens read that Anthropic does not count among the input's."""
+_INPUT = (
+    "input_tokens", "prompt_tokens",
+    # Tokens read that Anthropic does not count among the input's.
+    "cache_creation_input_tokens", "cache_read_input_tokens",
+)  # fmt: skip
+_OUTPUT = ("output_tokens", "completion_tokens")
 
 
 class Heard(Message):
@@ -59,18 +61,15 @@ def usage_of(value: dict[str, Any]) -> Usage | None:
     >>> usage_of({"usage": {"input_tokens": 3, "cache_read_input_tokens": 4, "output_tokens": 2}})
     Usage(prompt_tokens=7, completion_tokens=2)
     """
-    names = ("usage_metadata", "usage")
-    if value.keys().isdisjoint(names):
+    if "usage" not in value and "usage_metadata" not in value:
         return None
-    told = next((found for name in names if (found := members(value, name))), {})
-    read = [told.get(name) for name in ("input_tokens", "prompt_tokens", *_READ_ANEW)]
-    written = [told.get(name) for name in ("output_tokens", "completion_tokens")]
-    return Usage(_sum(read), _sum(written)) if told else None
+    told = members(value, "usage_metadata") or members(value, "usage")
+    return Usage(_sum(told, _INPUT), _sum(told, _OUTPUT)) if told else None
 
 
-def _sum(values: list[Any]) -> int | None:
-    told = [value for value in values if isinstance(value, int)]
-    return sum(told) if told else None
+def _sum(told: dict[str, Any], names: tuple[str, ...]) -> int | None:
+    counts = [told[name] for name in names if isinstance(told.get(name), int)]
+    return sum(counts) if counts else None
 
 
 def _answers(said: Said, *, silence: bool | None) -> Iterator[Heard]:
@@ -158,9 +157,9 @@ def chat_of(items: list[dict[str, Any]]) -> list[Heard]:
     return chat
 
 
-def steps_said(chat: list[Heard]) -> list[Step]:
-    """Return the steps of such messages."""
-    return steps_of(chat, lambda message: message.failed)
+def failed(message: Heard) -> bool | None:
+    """Tell whether a result says that its call failed."""
+    return message.failed
 
 
 def calls_of(chat: list[Heard]) -> list[ToolCall]:

@@ -34,9 +34,9 @@ class Stacked:
 
     def _whole(self, name: str, heights: list[int]) -> pl.Series:
         parts = self._columns.pop(name)
-        none = next(iter(parts.values())).clear(1)
-        whole = [
-            parts[at] if at in parts else none.new_from_index(0, height)
-            for at, height in enumerate(heights)
-        ]
-        return pl.concat(whole, rechunk=True)
+        if len(parts) < len(heights):
+            none = next(iter(parts.values())).clear(1)
+            for at, height in enumerate(heights):
+                if at not in parts:
+                    parts[at] = none.new_from_index(0, height)
+        return pl.concat([parts[at] for at in range(len(heights))], rechunk=True)

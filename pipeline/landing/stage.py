@@ -109,7 +109,7 @@ def _decode(part: Slice, rows: Rows, *, strict: bool) -> None:
     shown = part.source.shown
     for group in part.groups():
         little = len(group.bodies) < FEW and sum(map(len, group.bodies)) < LITTLE
-        if little or not rows.add_many(shown, group, form):
+        if little or not rows.add_many(shown, group, form, part.context):
             _one_by_one(group, part, rows, strict=strict)
     if part.first and part.source.damage:
         _tell_damage(part, part.source.damage, rows, strict=strict)
@@ -169,7 +169,9 @@ def _items(form: Format, piece: Piece, part: Slice, *, utf8: bool) -> list[Run |
     if not (utf8 or form.reports_damage):
         refuse_invalid_utf8(piece.data)
     # All of a record or none of it: a list, so that a late refusal takes back its first runs.
-    found = form.decode(piece, part.context)
+    found = list(form.decode(piece, part.context))
+    if part.source.damage is None:
+        return found
     return [
         item
         for item in found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pipeline.landing.chat import final_output, prompt_hash
@@ -59,15 +60,16 @@ def run_of(trace_id: str | None, spans: Iterable[Span]) -> Run | None:
 
 def _unmapped(tree: Tree, steps: Sequence[Step]) -> Unmapped:
     """Give what is not known of each span to its response or call; return what is of neither."""
-    own: dict[str, Step] = {}
-    for step in steps:
-        if step.kind != "message":
-            own.setdefault((step.labels or {}).get(SPAN, ""), step)
     found: Unmapped = {}
-    resources = {id(span.resource): span.resource for span in tree.spans if span.role != "other"}
+    resources = {id(s.resource): s.resource for s in tree.spans if s.reading.role != "other"}
     for resource in resources.values():
         add(found, unread(resource), "resource")
-    for span in tree.spans:
+    strange = [span for span in tree.spans if span.unmapped]
+    own: dict[str, Step] = {}
+    for step in steps if strange else ():
+        if step.kind != "message":
+            own.setdefault((step.labels or {}).get(SPAN, ""), step)
+    for span in strange:
         if span.id in own:
             note(own[span.id], span.unmapped)
         else:
@@ -93,17 +95,20 @@ class Given:
     def __init__(self, tree: Tree, resource: Mapping[str, Any]) -> None:
         told = (*(span.attributes for span in tree.spans), resource)
         self._holders = [attributes for attributes in told if attributes]
+        self._names = set().union(*self._holders)
         self._resource = resource
 
     def _values(self, names: Iterable[str]) -> Iterator[Any]:
         for name in names:
-            for holder in self._holders:
+            for holder in self._holders if name in self._names else ():
                 if holder.get(name) is not None:
                     yield holder[name]
 
     def _told(self, name: str, *others: str) -> Iterator[Any]:
         """Yield what spans say of the run under one of our own names, or in their metadata."""
-        yield from self._values((f"trajtab.{name}", name, *others, f"metadata.{name}"))
+        names = _spellings(name, others)
+        if not self._names.isdisjoint(names):
+            yield from self._values(names)
         for value in self._values(_METADATA):
             metadata = decoded(value) if isinstance(value, str) else value
             if isinstance(metadata, dict) and metadata.get(name) is not None:
@@ -126,6 +131,11 @@ class Given:
             "service": _service(self._resource),
         }
         return {name: value for name, value in found.items() if value is not None}
+
+
+@lru_cache(16)
+def _spellings(name: str, others: tuple[str, ...]) -> tuple[str, ...]:
+    return f"trajtab.{name}", name, *others, f"metadata.{name}"
 
 
 def _text(value: Any) -> str | None:

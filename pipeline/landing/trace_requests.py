@@ -48,7 +48,8 @@ class Requests:
         if not fits:
             named = _still_open(self._by_name, reading.name or "")
             named = [a for a in named if not (reading.call_id and a.step.call_id)]
-            fits = [a for a in named if _same(a.step, reading)] or named
+            fits = [a for a in named if _same(a.step, reading)] if named[1:] else []
+            fits = fits or named
         if not fits:
             return None
         taken = next(a for a in fits if a.response == fits[-1].response)

@@ -82,10 +82,15 @@ class TraceSteps:
         group = self._words(span, reading.heard) if actor == "agent" else []
         self._results(reading.heard)
         number = len(self._by_number)
-        around = [one.id for one in self._tree.above(span) if one.role == "llm"]
+        around = [one.id for one in self._tree.above(span) if one.reading.role == "llm"]
         self._latest |= dict.fromkeys((f"actor {actor}", "any", span.id, *around), number)
         told = reading.says
-        late = span.role == "agent"
+        late = span.reading.role == "agent"
+        labels = self._labels(span)
+        if reading.model:
+            labels[MODEL] = reading.model
+        if late:
+            labels[AGENT_SPAN] = True
         step = Step(
             kind="llm_call",
             content=told.text if told else None,
@@ -97,11 +102,7 @@ class TraceSteps:
             cost_usd=reading.cost_usd,
             started_at=span.end if late else span.start,
             duration_ms=None if late else span.duration_ms,
-            labels={
-                **self._labels(span),
-                **({MODEL: reading.model} if reading.model else {}),
-                **({AGENT_SPAN: True} if late else {}),
-            },
+            labels=labels,
         )
         group.append(step)
         self._groups.append((span, group))
@@ -162,7 +163,9 @@ class TraceSteps:
     def _words(self, span: Span, heard: list[Said]) -> list[Step]:
         """Return what users and systems said since the last response."""
         said = [one for one in heard if one.role in {"user", "system"} and one.text is not None]
-        steps = []
+        steps: list[Step] = []
+        if not said:
+            return steps
         for one, new in zip(
             said, self._fresh_words((one.role, one.text) for one in said), strict=True
         ):
@@ -187,6 +190,8 @@ class TraceSteps:
     def _results(self, heard: list[Said]) -> None:
         """Give results told to the model to the calls that no span answered."""
         told = [result for one in heard for result in one.results]
+        if not told:
+            return
         keys = (result.id or result.name for result in told)
         for result, new in zip(told, self._fresh_results(keys), strict=True):
             call = self._answered(result) if new else None
@@ -207,16 +212,17 @@ class TraceSteps:
 
     def actor(self, span: Span) -> str:
         """Return who acts: a nested agent by its name, else "agent"."""
-        around = [span] if span.role == "agent" else []
-        around += [one for one in self._tree.above(span) if one.role == "agent"]
-        names = [one.reading.name for one in around if one.reading.name]
-        if not names or _plain(names[0]) == _plain(names[-1]):
+        if not self._tree.of("agent"):
+            return "agent"
+        around = [one.reading for one in (span, *self._tree.above(span))]
+        names = [one.name for one in around if one.role == "agent" and one.name]
+        if not names[1:] or _plain(names[0]) == _plain(names[-1]):
             return "agent"
         return names[0]
 
     def _labels(self, span: Span) -> dict[str, Any]:
         unseen = self._tree.unseen(span)
-        return {SPAN: span.id, **({INSIDE: [unseen]} if unseen else {})}
+        return {SPAN: span.id, INSIDE: [unseen]} if unseen else {SPAN: span.id}
 
     def finished(self) -> list[Step]:
         """Return the steps, the last answer marked as `final`."""
@@ -233,6 +239,8 @@ class TraceSteps:
 
     def _link(self, steps: list[Step]) -> None:
         """Point the steps beneath a tool span to its call."""
+        if not self._has_tool_spans:
+            return
         place = {id(step): at for at, step in enumerate(steps)}
         calls = {
             span.id: place[id(group[-1])] for span, group in self._groups if span.role == "tool"

@@ -36,7 +36,7 @@ _KNOWN = _READ | LEFT_OUT
 _HOLDERS = (list, dict)
 _TELLING = {"role", "type", "parts", "text", "functionCall", "functionResponse"}
 _SURELY = {"tool_calls", "function", "message"}
-_INSIDE = ("content", "contents", "parts", "tool_calls", "function", "message")
+_INSIDE = {"content", "contents", "parts", "tool_calls", "function", "message"}
 """Members that hold more of the same; what belongs to tools and users is not looked into."""
 
 
@@ -52,17 +52,23 @@ def unheard(message: Any, *, surely: bool = False) -> Unmapped:
     {}
     """
     found: Unmapped = {}
+    _look(message, "", surely, found)
+    return found
+
+
+def _look(message: Any, at: str, surely: bool, found: Unmapped) -> None:  # noqa: FBT001
+    """Add what is not known of a message that stands at a place."""
     if isinstance(message, list):
         for item in message:
-            add(found, unheard(item, surely=surely))
-    elif isinstance(message, dict) and (surely or not _TELLING.isdisjoint(message)):
-        add(found, rest(message, _KNOWN))
-        add(found, unknown_usage(message))
-        for name in () if message.keys().isdisjoint(_INSIDE) else _INSIDE:
-            inside = message.get(name)
-            if isinstance(inside, _HOLDERS):
-                add(found, unheard(inside, surely=name in _SURELY), name)
-    return found
+            _look(item, at, surely, found)
+    elif isinstance(message, dict) and (surely or not message.keys().isdisjoint(_TELLING)):
+        if not message.keys() <= _KNOWN:
+            add(found, rest(message, _KNOWN), at)
+        if "usage" in message or "usage_metadata" in message:
+            add(found, unknown_usage(message), at)
+        for name, inside in message.items():
+            if isinstance(inside, _HOLDERS) and name in _INSIDE:
+                _look(inside, f"{at}.{name}" if at else name, name in _SURELY, found)
 
 
 def unknown_usage(holder: dict[str, Any]) -> Unmapped:

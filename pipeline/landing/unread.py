@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from pipeline.landing.literal import FEW_NAMES
 from pipeline.landing.unmapped import Unmapped, noted
 
 if TYPE_CHECKING:
@@ -62,7 +63,9 @@ def unread(attributes: Mapping[str, Any], but: frozenset[str] = frozenset()) -> 
     {'tier': {'"gold"': 'gold'}}
     """
     found: Unmapped = {}
-    for name, value in attributes.items():
+    names = tuple(attributes)
+    for name in _kept(names) if len(names) <= FEW_NAMES else names:
+        value = attributes[name]
         if value is not None and name not in but and not _is_left_out(name):
             found |= noted(name, value)
     return found
@@ -71,6 +74,12 @@ def unread(attributes: Mapping[str, Any], but: frozenset[str] = frozenset()) -> 
 def left_out_attributes(at: str = "attributes") -> list[str]:
     """Return the names of the attributes, or the begins of their names, that are left out."""
     return sorted(f"{at}.{name}" for name in (*_TEXTS, *_MACHINES))
+
+
+@lru_cache(1024)
+def _kept(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the attributes that are not left out: spans of one program have the same few sets."""
+    return tuple(name for name in names if not _is_left_out(name))
 
 
 @lru_cache(4096)

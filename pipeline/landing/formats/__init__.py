@@ -61,7 +61,7 @@ class Format(NamedTuple):
     other in one file then land as if each were a file."""
     lands: Literal["runs", "annotations"] = "runs"
     """Which room of the lake it fills: what agents did, or what people say of it."""
-    decode_many: Callable[[Sequence[bytes]], Many] | None = None
+    decode_many: Callable[[Sequence[bytes], Any], Many] | None = None
     """A short way for records without any flaw: the same as `decode` one by one, or any error.
 
     A record with a field that the format does not know has a flaw, and so has a line that holds

@@ -6,19 +6,22 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import UNSET
+from msgspec.structs import asdict
 
-from pipeline.landing.chat import final_output
 from pipeline.landing.decode import decoding
-from pipeline.landing.formats import Format
-from pipeline.landing.messages import Id  # noqa: TC001 - msgspec reads types at run time
-from pipeline.landing.model import RejectError, Run, Step
+from pipeline.landing.fields import StepColumns, unlisted
+from pipeline.landing.formats import Format, Many
+from pipeline.landing.messages import Id, Raw
+from pipeline.landing.model import Kind, Outline, RejectError, Run
 from pipeline.landing.python_calls import calls_of
 from pipeline.landing.reader import HEAD_BYTES
 from pipeline.landing.unmapped import Noting, decoder, leaves_out, left_out
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from pipeline.landing.fields import Columns
     from pipeline.landing.reader import Head, Piece, Source
 
 
@@ -37,6 +40,8 @@ _decode_record = decoder(Record)
 _decode_list = msgspec.json.Decoder(list[Any]).decode
 _encode = msgspec.json.encode
 _FAILED = "Error during inference"
+_COLUMNS = ("kind", "content", "tool_name", "tool_args", "turn_index", "response_index")
+_Row = tuple[Kind, str | None, str | None, Raw, int, int]
 _NAMED = re.compile(r"_result_(\w+)$")
 _ID = re.compile(r"(.+?)_\d+(-\d+)*$")
 
@@ -58,22 +63,47 @@ def _calls(response: Any) -> list[tuple[str, msgspec.Raw]] | None:
     return [(name, msgspec.Raw(_encode(args))) for call in response for name, args in call.items()]
 
 
-def _steps(result: Any) -> list[Step]:
-    steps: list[Step] = []
-    said: Step | None = None
-    count = 0
-    for turn, responses in enumerate(_turns(result)):
-        for response in responses:
-            at: dict[str, Any] = {"actor": "agent", "turn_index": turn, "response_index": count}
-            count += 1
-            calls = _calls(response)
-            step = Step("llm_call", content=response if calls is None else None, **at)
-            steps.append(step)
-            steps += [Step("tool_call", tool_name=n, tool_args=a, **at) for n, a in calls or ()]
-            said = said if calls else step
-    if said is not None:
-        said.kind = "final"
-    return steps
+class _Results:
+    """The steps of results, as columns."""
+
+    def __init__(self) -> None:
+        self._rows: list[_Row] = []
+        self._counted: dict[str, dict[int, float]] = {}
+        self._lengths: list[int] = []
+
+    def add(self, record: Record) -> tuple[list[str], str | None]:
+        """Add a record's steps; return the texts said and, where one ends the run, the last."""
+        rows = self._rows
+        begin = len(rows)
+        responses: list[int] = []
+        answer: int | None = None
+        for turn, told in enumerate(_turns(record.result)):
+            for response in told:
+                calls = _calls(response)
+                at = turn, len(responses)
+                if not calls:
+                    answer = len(rows)
+                responses.append(len(rows))
+                rows.append(("llm_call", response if calls is None else None, None, UNSET, *at))
+                rows += [("tool_call", None, name, args, *at) for name, args in calls or ()]
+        self._lengths.append(len(rows) - begin)
+        for name, values in _counts(record, len(responses)):
+            self._counted.setdefault(name, {}).update(zip(responses, values, strict=False))
+        texts = [text for row in responses if (text := rows[row][1])]
+        if answer is None:
+            return texts, None
+        rows[answer] = ("final", *rows[answer][1:])
+        return texts, rows[answer][1]
+
+    def columns(self) -> StepColumns:
+        """Return all steps."""
+        if not self._rows:
+            return StepColumns({}, self._lengths)
+        columns: Columns = dict(zip(_COLUMNS, zip(*self._rows, strict=True), strict=True))
+        columns["actor"] = ["agent"] * len(self._rows)
+        for name, told in self._counted.items():
+            columns[name] = [told.get(row) for row in range(len(self._rows))]
+        return StepColumns(columns, self._lengths)
 
 
 def _numbers(value: Any) -> list[float]:
@@ -88,20 +118,14 @@ def _shares(value: Any, responses: int) -> list[float]:
     return numbers if len(numbers) == responses else [sum(numbers)] if numbers else []
 
 
-def _count(record: Record, steps: list[Step]) -> None:
-    if record.input_token_count is record.output_token_count is record.latency is None:
-        return
-    responses = [step for step in steps if step.kind != "tool_call"]
-    shares = {
-        name: _shares(getattr(record, name), len(responses))
-        for name in ("input_token_count", "output_token_count", "latency")
-    }
-    for step, tokens in zip(responses, shares["input_token_count"], strict=False):
-        step.input_tokens = int(tokens)
-    for step, tokens in zip(responses, shares["output_token_count"], strict=False):
-        step.output_tokens = int(tokens)
-    for step, seconds in zip(responses, shares["latency"], strict=False):
-        step.duration_ms = 1000.0 * seconds
+def _counts(record: Record, responses: int) -> Iterator[tuple[str, Iterable[float]]]:
+    """Yield what is counted of responses, by the step's field."""
+    if record.input_token_count is not None:
+        yield "input_tokens", map(int, _shares(record.input_token_count, responses))
+    if record.output_token_count is not None:
+        yield "output_tokens", map(int, _shares(record.output_token_count, responses))
+    if record.latency is not None:
+        yield "duration_ms", (1000.0 * seconds for seconds in _shares(record.latency, responses))
 
 
 def suite_of(task_id: str) -> str | None:
@@ -119,26 +143,40 @@ def _category(name: str | None) -> str | None:
     return found.group(1) if found else None
 
 
+def _outline(record: Record, name: str, model: str | None, results: _Results) -> Outline:
+    texts, final = results.add(record)
+    return Outline(
+        source_id=name,
+        task_id=name,
+        suite=suite_of(name) or _category(model),
+        model=model,
+        unmapped=record.unmapped,
+        status="error" if any(text.startswith(_FAILED) for text in texts) else "ok",
+        final_output=final,
+    )
+
+
 def decode(piece: Piece, context: str | None = None) -> Iterator[Run]:
     """Decode one line into its run; a line without an id is known by its number."""
     if piece.data[:1] == b"[":
         record = Record(result=decoding(_decode_list, piece.data))
     else:
         record = decoding(_decode_record, piece.data)
-    steps = _steps(record.result)
-    _count(record, steps)
-    failed = any(str(step.content).startswith(_FAILED) for step in steps if step.content)
     name = f"line {piece.line}" if record.id is None else str(record.id)
-    yield Run(
-        steps=steps,
-        source_id=name,
-        task_id=name,
-        suite=suite_of(name) or _category(context),
-        model=context,
-        unmapped=record.unmapped,
-        status="error" if failed else "ok",
-        final_output=final_output(steps),
-    )
+    results = _Results()
+    outline = _outline(record, name, context, results)
+    yield Run(**asdict(outline), steps=unlisted(results.columns()))
+
+
+def decode_many(bodies: Sequence[bytes], context: str | None) -> Many:
+    """Decode lines that have ids, one after the other, into columns."""
+    results = _Results()
+    runs = []
+    for record in map(_decode_record, bodies):
+        if record.id is None:
+            raise RejectError("missing_field", "a line without an id is known by its number")
+        runs.append(_outline(record, str(record.id), context, results))
+    return Many(runs, [None] * len(runs), results.columns())
 
 
 def model_of(source: Source) -> str | None:
@@ -198,6 +236,7 @@ FORMAT = Format(
     sniff=sniff,
     pieces=_pieces,
     decode=decode,
+    decode_many=decode_many,
     prepare=model_of,
     leaves_out=lambda: left_out(Record),
     fills="calls, turns, responses, tokens and latency where given, the model from the path",

@@ -19,6 +19,8 @@ from pipeline.landing.unmapped import left_out, note
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    import msgspec
+
     from pipeline.landing.claude_lines import Line
     from pipeline.landing.model import Damage, Status
     from pipeline.landing.reader import Head, Piece
@@ -26,14 +28,18 @@ if TYPE_CHECKING:
 
 def _without_repeats(lines: Sequence[Line]) -> Iterator[Line]:
     """Pass each line once: a resumed session may repeat what it resumes."""
+    once: dict[str, msgspec.Raw] = {}
     seen: set[tuple[str, bytes]] = set()
     for line in lines:
-        envelope = line.envelope
-        if envelope.uuid is not None and not isinstance(envelope.message, UnsetType):
-            told = envelope.uuid, bytes(envelope.message)
-            if told in seen:
-                continue
-            seen.add(told)
+        uuid, message = line.envelope.uuid, line.envelope.message
+        if uuid is not None and not isinstance(message, UnsetType):
+            first = once.setdefault(uuid, message)
+            if first is not message:  # hardly ever: only then messages are compared
+                seen.add((uuid, bytes(first)))
+                told = uuid, bytes(message)
+                if told in seen:
+                    continue
+                seen.add(told)
         yield line
 
 
@@ -104,11 +110,13 @@ def _run(session: str | None, agent: str | None, lines: list[Line], summary: str
     )
 
 
-def _summary(lines: Sequence[Line], own: Sequence[Line]) -> str | None:
+def _summary(summaries: Sequence[Envelope], own: Sequence[Line]) -> str | None:
     """Return the last summary of these lines: a file may hold other sessions' summaries."""
-    ids = {line.envelope.uuid for line in own if line.envelope.uuid}
-    told = [line.envelope.summary for line in lines if line.envelope.leaf_uuid in ids]
-    return next((text for text in reversed(told) if text), None)
+    if not summaries:
+        return None
+    ids = {line.envelope.uuid for line in own}
+    told = (one.summary for one in reversed(summaries) if one.leaf_uuid in ids)
+    return next(told, None)
 
 
 def decode(piece: Piece, _context: Any = None) -> Iterator[Run | Damage]:
@@ -118,9 +126,11 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run | Damage]:
     lines = parents_first(
         list(_without_repeats(read)), lambda x: x.envelope.uuid, lambda x: x.envelope.parent_uuid
     )
+    envelopes = (line.envelope for line in lines)
+    summaries = [envelope for envelope in envelopes if envelope.summary and envelope.leaf_uuid]
     for session, own in _sessions(lines).items():
         for agent, part in _parts(own).items():
-            run = _run(session, agent, part, _summary(lines, part))
+            run = _run(session, agent, part, _summary(summaries, part))
             while strange:  # lines of a type that is not known tell of the file, thus the first run
                 note(run, strange.pop(0))
             yield run

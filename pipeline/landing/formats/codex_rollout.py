@@ -122,15 +122,14 @@ def _line(data: bytes) -> Line:
     envelope = _envelope(data)
     if isinstance(envelope.payload, UnsetType):
         return _bare(data, envelope)
-    found: Unmapped = {}
-    add(found, envelope.unmapped)
+    found = envelope.unmapped or {}
     decode = _SHAPES.get(envelope.type)
     if decode is None:
         if envelope.type not in _PASSED_OVER:
             add(found, noted("type", envelope.type))
         return Line(envelope.timestamp, None, found)
     body = decode(envelope.payload)
-    if not isinstance(body, Item):
+    if body.unmapped and not isinstance(body, Item):
         add(found, body.unmapped, envelope.type)
     return Line(envelope.timestamp, body, found)
 
@@ -156,7 +155,8 @@ def _items(lines: Sequence[Line]) -> Items:
             items.count(line.body.info)
         elif isinstance(line.body, Event) and line.body.type == "turn_aborted":
             items.aborted = True
-        add(items.transcript.unmapped, line.unmapped)
+        if line.unmapped:
+            add(items.transcript.unmapped, line.unmapped)
     return items
 
 

@@ -6,19 +6,22 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import asdict
 
-from pipeline.landing.chat import final_output, prompt_hash_of
+from pipeline.landing.chat import prompt_hash_of
+from pipeline.landing.chat_columns import Chats
 from pipeline.landing.decode import decoding
-from pipeline.landing.formats import Format
+from pipeline.landing.formats import Format, Many
 from pipeline.landing.literal import members
-from pipeline.landing.model import Expected, References, RejectError, Run
-from pipeline.landing.spoken import calls_of, chat_of, steps_said, usage_of, word
+from pipeline.landing.model import Expected, Outline, References, RejectError, Run
+from pipeline.landing.spoken import calls_of, chat_of, failed, usage_of, word
 from pipeline.landing.unheard import LEFT_OUT, unheard, unknown_usage
 from pipeline.landing.unmapped import add, rest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from pipeline.landing.messages import Usage
     from pipeline.landing.reader import Head, Piece, Source
     from pipeline.landing.spoken import Heard
     from pipeline.landing.unmapped import Unmapped
@@ -120,32 +123,50 @@ def _text(value: Any) -> str | None:
     return str(value) if isinstance(value, str | int) and value != "" else None
 
 
-def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
-    """Decode one list of messages, or an object that holds one.
+def _spend(chat: list[Heard], spent: Usage | None) -> None:
+    """Give the tokens told of a whole record to its last response, where that tells none."""
+    last = next((message for message in reversed(chat) if message.role == "assistant"), None)
+    if last is not None and spent is not None:
+        told = last.usage is not None and last.usage.prompt_tokens is not None
+        last.usage = last.usage if told else spent
+
+
+def _read(data: bytes, chats: Chats[Heard]) -> tuple[Outline, References | None]:
+    """Decode one list of messages, or an object that holds one; its steps go to `chats`.
 
     Raises:
         RejectError: what should be messages are none.
     """
-    value = decoding(_decode, piece.data)
+    value = decoding(_decode, data)
     record = value if isinstance(value, dict) else {}
     items, expected = _listed(record) if record else (value, None)
     chat = _chat(items)
-    steps = steps_said(chat)
-    last = next((step for step in reversed(steps) if step.kind in {"llm_call", "final"}), None)
-    spent = usage_of(record)
-    if last is not None and spent is not None and last.input_tokens is None:
-        last.input_tokens, last.output_tokens = spent.prompt_tokens, spent.completion_tokens
-    yield Run(
-        steps=steps,
+    _spend(chat, usage_of(record))
+    outline = Outline(
+        final_output=chats.add(chat),
         unmapped=_unmapped(record, expected),
         source_id=_text(record.get("id")) or _text(record.get("thread_id")),
         task_id=_text(record.get("task_id")),
         model=_model(record, items),
         prompt_hash=prompt_hash_of(chat),
         labels=members(record, "metadata"),
-        final_output=final_output(steps),
-        references=_references(expected),
     )
+    return outline, _references(expected)
+
+
+def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
+    """Decode one record into its run."""
+    chats = Chats(failed)
+    outline, references = _read(piece.data, chats)
+    yield Run(**asdict(outline), steps=chats.steps(), references=references)
+
+
+def decode_many(bodies: Sequence[bytes], _context: Any) -> Many:
+    """Decode records, one after the other, into columns."""
+    chats = Chats(failed)
+    read = [_read(body, chats) for body in bodies]
+    runs, references = zip(*read, strict=True)
+    return Many(runs, references, chats.columns())
 
 
 def pieces(source: Source) -> Iterator[Piece]:
@@ -194,6 +215,7 @@ FORMAT = Format(
     sniff=sniff,
     pieces=pieces,
     decode=decode,
+    decode_many=decode_many,
     fills="calls, outputs, prompt hash; errors and tokens where told; agentevals' references",
     lacks="success, most ids and times",
     leaves_out=lambda: sorted({*_RECORD, *LEFT_OUT} - _READ),

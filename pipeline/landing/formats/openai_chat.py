@@ -131,7 +131,7 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     yield Run(**asdict(told), steps=chats.steps(), references=_references(expected))
 
 
-def decode_many(bodies: Sequence[bytes]) -> Many:
+def decode_many(bodies: Sequence[bytes], _context: Any) -> Many:
     """Decode lines that hold nothing unknown, one after the other, into columns."""
     chats = Chats(no_signal)
     runs, references = [], []

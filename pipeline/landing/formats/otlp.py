@@ -118,10 +118,11 @@ def _parts(source: Source) -> Iterator[Part | Piece]:
         for resource in found.resources:
             given = finder.find(resource.given())
             for entry in resource.entries():
-                part = finder.find(bytes(entry))._replace(key=_trace(entry))
+                body = bytes(entry)
+                part = finder.find(body, _trace(body))
                 if not part.key:
-                    if _counts(bytes(entry)):
-                        yield Piece(bytes(entry), part.line, part.offset)
+                    if _counts(body):
+                        yield Piece(body, part.line, part.offset)
                     continue
                 if drifted:
                     yield Part(part.key, piece.line, piece.offset, len(piece.data))
@@ -149,19 +150,19 @@ class _Finder:
         self._at = 0
         self._line = piece.line
 
-    def find(self, body: bytes) -> Part:
+    def find(self, body: bytes, key: str = "") -> Part:
         data = self._piece.data
         at = data.find(body, self._at)
         if at < 0:  # a resource after its spans; equal bytes are as good, wherever they stand
-            return Part("", self._line, self._piece.offset + data.find(body), len(body))
+            return Part(key, self._line, self._piece.offset + data.find(body), len(body))
         self._line += data.count(b"\n", self._at, at)
         self._at = at
-        return Part("", self._line, self._piece.offset + at, len(body))
+        return Part(key, self._line, self._piece.offset + at, len(body))
 
 
-def _trace(span: msgspec.Raw) -> str:
+def _trace(span: bytes) -> str:
     try:
-        return hex_id(decoding(_named, bytes(span)).trace())
+        return hex_id(decoding(_named, span).trace())
     except RejectError:
         return ""  # it is refused by itself, where it is decoded
 

@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
+from msgspec.structs import asdict
 
 from pipeline.landing.decode import decoding
-from pipeline.landing.formats import Format
-from pipeline.landing.model import Expected, References, RejectError, Run, Step
+from pipeline.landing.fields import StepColumns, by_field, unlisted
+from pipeline.landing.formats import Format, Many
+from pipeline.landing.model import Expected, Outline, References, RejectError, Run
 from pipeline.landing.unmapped import Noting, Unmapped, add, decoder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from pipeline.landing.fields import Columns
     from pipeline.landing.reader import Head, Piece
 
 
@@ -36,6 +39,10 @@ class Record(Noting):
 
 
 _decode = decoder(Record)
+_COLUMNS = {
+    "tool_name": "name", "tool_args": "args", "labels": "labels", "unmapped": "unmapped",
+}  # fmt: skip
+"""What a call's fields are called as columns of steps."""
 
 
 def _reference(calls: list[Call | list[Call]]) -> References:
@@ -51,34 +58,40 @@ def _reference(calls: list[Call | list[Call]]) -> References:
 
 def _unmapped(record: Record) -> Unmapped:
     """Return what the record does not map, and its expected calls, which are no steps."""
-    found: Unmapped = {}
-    add(found, record.unmapped)
+    found = record.unmapped or {}
     for item in record.expected or ():
         for call in item if isinstance(item, list) else [item]:
             add(found, call.unmapped, "expected")
     return found
 
 
+def _read(records: Sequence[Record]) -> Many:
+    calls = [call for record in records for call in record.actual]
+    told = by_field(calls)
+    columns: Columns = {column: told[name] for column, name in _COLUMNS.items() if calls}
+    columns["kind"] = ["tool_call"] * len(calls)
+    runs = [
+        Outline(
+            run_id=record.case_id,
+            task_id=record.case_id,
+            labels=record.labels or {},
+            unmapped=_unmapped(record),
+        )
+        for record in records
+    ]
+    references = [None if r.expected is None else _reference(r.expected) for r in records]
+    return Many(runs, references, StepColumns(columns, [len(r.actual) for r in records]))
+
+
 def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     """Decode one line into its run."""
-    record = decoding(_decode, piece.data)
-    yield Run(
-        steps=[
-            Step(
-                "tool_call",
-                tool_name=call.name,
-                tool_args=call.args,
-                labels=call.labels,
-                unmapped=call.unmapped,
-            )
-            for call in record.actual
-        ],
-        run_id=record.case_id,
-        task_id=record.case_id,
-        labels=record.labels or {},
-        unmapped=_unmapped(record),
-        references=None if record.expected is None else _reference(record.expected),
-    )
+    runs, references, steps, _ = _read([decoding(_decode, piece.data)])
+    yield Run(**asdict(runs[0]), steps=unlisted(steps), references=references[0])
+
+
+def decode_many(bodies: Sequence[bytes], _context: Any) -> Many:
+    """Decode lines, one after the other, into columns."""
+    return _read([_decode(body) for body in bodies])
 
 
 def sniff(head: Head) -> str | None:
@@ -93,6 +106,7 @@ FORMAT = Format(
     sniff=sniff,
     pieces=lambda source: source.records(),
     decode=decode,
+    decode_many=decode_many,
     fills="calls and references",
     lacks="everything else",
     expects=("case_id", "actual"),

@@ -8,6 +8,7 @@ import msgspec
 
 from pipeline.landing.decode import decoding, decoding_some
 from pipeline.landing.formats import Format
+from pipeline.landing.genai import first
 from pipeline.landing.literal import members
 from pipeline.landing.model import RejectError
 from pipeline.landing.openinference import KIND
@@ -41,8 +42,8 @@ def _attributes(record: dict[str, Any]) -> dict[str, Any]:
 
 def _told(record: dict[str, Any], *names: str) -> Any:
     """Return the first of some members that a record, or its context, gives."""
-    holders = (record, members(record, "context"))
-    return next((h[name] for h in holders for name in names if h.get(name) is not None), None)
+    found = first(record, *names)
+    return first(members(record, "context"), *names) if found is None else found
 
 
 def _id(value: Any) -> str | None:

@@ -128,7 +128,7 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run | Task]:
         yield _task(record, info.task, references)
 
 
-def decode_many(bodies: Sequence[bytes]) -> Many:
+def decode_many(bodies: Sequence[bytes], _context: Any) -> Many:
     """Decode trials that hold nothing unknown, one after the other, into columns."""
     chats = Chats(failed)
     runs, expected, tasks = [], [], []

@@ -82,7 +82,7 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     yield Run(**{**told, "steps": record.steps, "labels": labels, "references": expected})
 
 
-def decode_many(bodies: Sequence[bytes]) -> Many:
+def decode_many(bodies: Sequence[bytes], _context: Any) -> Many:
     """Decode lines that are as the format says, at once and without a `Run` for each."""
     records = [_checked(record) for record in map(_decode, bodies)]
     expected = [references(record.expected) for record in records]
