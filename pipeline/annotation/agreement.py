@@ -8,7 +8,7 @@ import polars as pl
 
 from pipeline.errors import NotJudgeableError, UnknownNameError
 from pipeline.landed import opened
-from pipeline.opinions.human import ITEMS, annotation_columns
+from pipeline.opinions.human import COLUMNS, ITEMS, annotation_columns
 from pipeline.statistics.needs import require_statistics
 from pipeline.tables.result import Result
 from pipeline.tables.session import opened as scores_opened
@@ -42,7 +42,8 @@ def agreement(
 
     Args:
         lake: a lake or its folder.
-        metrics: the metrics to correlate; None is the headline set, ["all"] every one.
+        metrics: the metrics to correlate; None is the headline set, ["all"] every one, both without
+            what people say themselves (`human.`).
         items: the human scores to correlate with; default: overall_quality.
         where: only the runs this SQL over score columns is true for.
         policy: the policy's file or preset; None is the lake's own.
@@ -71,14 +72,15 @@ def agreement(
     from pipeline.annotation.words import words  # noqa: PLC0415 - same
 
     lake = opened(lake)
-    chosen = known_items(items)
+    chosen, named = known_items(items), set(metrics or ())
     with scores_opened(lake, policy, where) as session:
         said = words(lake, session.policy)
         if where is not None:
             said = _narrowed(said, session.con.sql("SELECT run_key FROM scores").pl(), where)
         human = annotation_columns(lake)
         human = human.join(said.annotations, on="run_key", how="semi")
-        correlated = correlation.correlations(session, human, session.metrics(metrics), chosen)
+        compared = [m for m in session.metrics(metrics) if m.name in named or m.name not in COLUMNS]
+        correlated = correlation.correlations(session, human, compared, chosen)
         told = detector.truth(said)
         sweep = detector.detected(lake, session.policy, told, detector.settings(session.policy))
         best = detector.recommended(sweep)

@@ -86,6 +86,16 @@ def response_of(line: bytes) -> Response | str:
     return "unknown_shape"
 
 
+def is_answer(body: Any) -> bool:
+    """Tell whether a body holds a choice: gateways tell faults under status 200, too.
+
+    >>> is_answer({"choices": [{}]}), is_answer({"error": {"code": 502}}), is_answer([])
+    (True, False, False)
+    """
+    choices = body.get("choices") if isinstance(body, dict) else None
+    return isinstance(choices, list) and bool(choices)
+
+
 def decoded(line: bytes) -> Any:
     """Return the JSON of a line, read as widely as models and servers write; None where it is none."""
     try:

@@ -258,6 +258,15 @@ def test_without_annotations_it_cannot_be_judged(tmp_path: Path) -> None:
         agreement(lake)
 
 
+def test_people_are_compared_with_metrics_and_not_with_themselves(marked: Path) -> None:
+    for asked in (None, ["all"]):
+        found = agreement(marked, metrics=asked).tables["correlations"]["metric"]
+        assert "n_calls" in found.to_list()
+        assert found.filter(found.str.starts_with("human.")).to_list() == []
+    named = agreement(marked, metrics=["human.overall_quality"]).tables["correlations"]
+    assert named["metric"].to_list() == ["human.overall_quality"]
+
+
 def test_unknown_names_are_refused(marked: Path) -> None:
     with pytest.raises(UnknownNameError, match="unknown item 'efficency'; did you mean"):
         agreement(marked, items=["efficency"])
