@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 import msgspec
 
@@ -86,7 +86,7 @@ def response_of(line: bytes) -> Response | str:
     return "unknown_shape"
 
 
-def is_answer(body: Any) -> bool:
+def is_answer(body: Any) -> TypeGuard[dict[str, Any]]:
     """Tell whether a body holds a choice: gateways tell faults under status 200, too.
 
     >>> is_answer({"choices": [{}]}), is_answer({"error": {"code": 502}}), is_answer([])
