@@ -12,6 +12,7 @@ from pipeline.opinions.human import COLUMNS, ITEMS, annotation_columns
 from pipeline.statistics.needs import require_statistics
 from pipeline.tables.result import Result
 from pipeline.tables.session import opened as scores_opened
+from pipeline.text import counted
 
 if TYPE_CHECKING:
     import os
@@ -122,11 +123,12 @@ def _narrowed(said: Words, kept: pl.DataFrame, where: str) -> Words:
 
 def _notes(said: Words, alphas: pl.DataFrame) -> Iterator[str]:
     runs = said.annotations["unit"].n_unique()
-    yield f"{said.annotations.height} annotations of {runs} runs by {len(said.annotators)} annotators"
+    people = counted(len(said.annotators), "annotator")
+    yield f"{counted(said.annotations.height, 'annotation')} of {counted(runs, 'run')} by {people}"
     if said.without_run:
         yield (
-            f"warning: {said.without_run} annotations mean no run of the lake, or several: they "
-            "count between annotators only; `trajtab check` lists them"
+            f"warning: {counted(said.without_run, 'annotation')} of no run of the lake, or of several: "
+            "counted between annotators only; `trajtab check` lists them"
         )
     alone = alphas.filter(pl.col("n_units") == 0)["item"].to_list()
     if alone:
