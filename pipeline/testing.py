@@ -24,9 +24,10 @@ from pipeline.tables.arm_runs import value_of
 from pipeline.tables.arms import BASELINE, CANDIDATE, Asked, opened_arms
 from pipeline.tables.compare import compare
 from pipeline.tables.gate import gate as judge
+from pipeline.tables.gate_file import load
 from pipeline.tables.pairing import paired
 from pipeline.tables.tasks import named_tasks, task_name
-from pipeline.text import cell, one_line
+from pipeline.text import cell, counted, one_line
 
 if TYPE_CHECKING:
     import os
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from pipeline.metrics.metric import Metric
     from pipeline.report.diff import Diff
     from pipeline.tables.arms import Opened
+    from pipeline.tables.gate_file import Gate
     from pipeline.tables.result import Result
 
 SHOWN = (
@@ -44,17 +46,33 @@ SHOWN = (
 """The columns of the comparison that a failure shows."""
 
 REGRESSION = "the candidate is worse than the baseline"
+LIMITS = "the candidate breaks the limits of the gate"
 UNKNOWN = "the candidate cannot be judged against the baseline"
 
 _FAILING = ("fail", "not judgeable")
 
 
+class Against(NamedTuple):
+    """What speaks against the candidate: reasons in words, and the metrics that they are about."""
+
+    reasons: list[str]
+    worse: list[str]
+    """Metrics that got worse than the baseline's."""
+    beyond: dict[str, int]
+    """Metrics beyond a limit of the candidate's own: 1 where it is too low, -1 where too high."""
+
+    @property
+    def title(self) -> str:
+        """All of it in one line."""
+        return REGRESSION if self.worse else LIMITS if self.beyond else UNKNOWN
+
+
 class Worse(NamedTuple):
-    """A task on which the candidate lost, and the candidate's worst run of it."""
+    """A task that speaks against the candidate, and the candidate's worst run of it."""
 
     metric: str
     task: str
-    baseline: float
+    baseline: float | None
     candidate: float
     run_id: str
     run_key: int
@@ -78,8 +96,9 @@ def assert_no_regression(
     or of any at all. With a gate file it fails if a gate fails or is not judgeable. What is
     inconclusive passes: a test must not fail by chance.
 
-    The message is the comparison and the first diffs: of the tasks that lost most, the candidate's
-    worst run beside its reference, or the count behind the metric where no reference has a part.
+    The message is the comparison and the first diffs: of the tasks that lost most, or are furthest
+    beyond a limit of the gate's, the candidate's worst run beside its reference, or the count
+    behind the metric where no reference has a part.
 
     Args:
         lake: the lake, or its path; its runs are scored.
@@ -106,17 +125,17 @@ def assert_no_regression(
         judged = judge(lake, baseline=baseline, candidate=candidate, gate=gate, policy=policy)
         metrics = metrics or judged.rows["metric"].to_list()
     compared = compare(lake, baseline=baseline, candidate=candidate, metrics=metrics, policy=policy)
-    if judged is None:
-        reasons, worse = _by_comparison(compared.rows, asked=metrics is not None)
+    if gate is None or judged is None:
+        against = _by_comparison(compared.rows, asked=metrics is not None)
     else:
-        reasons, worse = _by_gates(judged.rows)
-    if not reasons:
+        against = _by_gates(judged.rows, load(gate)[0].gate)
+    if not against.reasons:
         return compared
     asked = [Asked(BASELINE, baseline, policy), Asked(CANDIDATE, candidate, policy)]
     with opened_arms(lake, asked) as arms:
-        found = worst(arms, arms.metrics(worse), show) if worse else []
+        found = worst(arms, against, show)
     parts = [
-        "\n".join([REGRESSION if worse else UNKNOWN, *reasons]),
+        "\n".join([against.title, *against.reasons]),
         render(compared.rows.select(SHOWN)).text,
         *(_shown(lake, one, policy) for one in found),
         "\n".join(f"note: {note}" for note in compared.notes),
@@ -124,38 +143,46 @@ def assert_no_regression(
     raise AssertionError("\n\n".join(parts))
 
 
-def worst(arms: Opened, metrics: Sequence[Metric], most: int) -> list[Worse]:
+def worst(arms: Opened, against: Against, most: int) -> list[Worse]:
     """Return the tasks that lost most: the worst of each metric, then the second of each, ….
 
-    Each task is there once.
+    Of a metric beyond a limit of the candidate's own, the tasks furthest beyond. Each task is there
+    once.
     """
+    names = list(dict.fromkeys([*against.worse, *against.beyond]))
+    if not names:
+        return []
+    metrics = arms.metrics(names)
     rows = paired(arms, metrics)
-    names = named_tasks(arms.con.table("tasks").pl())
-    signs = {place: -1 if metric.better == "lower" else 1 for place, metric in enumerate(metrics)}
-    drop = pl.col("difference") * pl.col("place").replace_strict(signs, return_dtype=pl.Int64)
+    tasks = named_tasks(arms.con.table("tasks").pl())
+    lower = {metric.name: -1 for metric in metrics if metric.better == "lower"}
+    signs = lower | against.beyond
+    sign = pl.col("metric").replace_strict(signs, default=1, return_dtype=pl.Int64)
+    own = pl.col("metric").is_in(list(against.beyond))
+    loss = pl.when(own).then(-pl.col("candidate_mean")).otherwise("difference")
     found = (
-        rows.with_columns(drop=drop)
-        .filter(pl.col("drop") > 0)
-        .sort("drop", descending=True, maintain_order=True)
+        rows.with_columns(loss=loss * sign)
+        .filter(pl.col("loss").is_not_null(), own | (pl.col("loss") > 0))
+        .sort("loss", descending=True, maintain_order=True)
         .with_columns(rank=pl.int_range(pl.len()).over("place"))
         .sort("rank", "place")
         .unique("task", keep="first", maintain_order=True)
         .head(most)
-        .join(names, on="task", how="left", maintain_order="left")
+        .join(tasks, on="task", how="left", maintain_order="left")
         .select("place", "task", "suite", "task_id", "baseline_mean", "candidate_mean")
     )
     return [
         Worse(
             metrics[place].name, task_name(suite, task_id), was, now,
-            *_worst_run(arms, metrics[place], task),
+            *_worst_run(arms, metrics[place], signs.get(metrics[place].name, 1), task),
         )
         for place, task, suite, task_id, was, now in found.rows()
     ]  # fmt: skip
 
 
-def _worst_run(arms: Opened, metric: Metric, task: int) -> tuple[str, int]:
+def _worst_run(arms: Opened, metric: Metric, sign: int, task: int) -> tuple[str, int]:
     value = value_of(metric.name)
-    order = "DESC" if metric.better == "lower" else "ASC"
+    order = "DESC" if sign < 0 else "ASC"
     found: tuple[str, int] = arms.con.execute(
         f"""
         SELECT run_id, run_key FROM arm_runs SEMI JOIN (FROM tasks WHERE task = ?) AS t
@@ -169,27 +196,41 @@ def _worst_run(arms: Opened, metric: Metric, task: int) -> tuple[str, int]:
     return found
 
 
-def _by_comparison(rows: pl.DataFrame, *, asked: bool) -> tuple[list[str], list[str]]:
-    """Return what speaks against the candidate, and the metrics that are worse."""
+def _by_comparison(rows: pl.DataFrame, *, asked: bool) -> Against:
     worse = rows.filter(verdict="worse")["metric"].to_list()
     unknown = rows.filter(verdict="not judgeable")["metric"].to_list()
     reasons = [f"worse: {', '.join(worse)}"] if worse else []
     lacking = rows.filter(pl.col("n_uncovered") > 0).group_by("n_uncovered", maintain_order=True)
     reasons += [
-        f"without a value on {n} tasks that the baseline has one of: {', '.join(names)}"
+        f"without a value on {counted(n, 'task')} that the baseline has one of: {', '.join(names)}"
         for n, names in lacking.agg("metric").rows()
     ]
     if unknown and (asked or len(unknown) == rows.height):
         reasons.append(f"no task has values in both arms: {', '.join(unknown)}")
-    return reasons, worse
+    return Against(reasons, worse, {})
 
 
-def _by_gates(rows: pl.DataFrame) -> tuple[list[str], list[str]]:
-    """Return what speaks against the candidate, and the metrics whose gates fail."""
-    against = rows.filter(pl.col("verdict").is_in(_FAILING))
-    told = against.select("verdict", "metric", "rule", "reason").rows()
-    reasons = [f"{verdict}: {metric} ({rule}): {why}" for verdict, metric, rule, why in told]
-    return reasons, against.filter(verdict="fail")["metric"].unique(maintain_order=True).to_list()
+def _by_gates(rows: pl.DataFrame, gates: Sequence[Gate]) -> Against:
+    from pipeline.tables.gate_rules import Own, broken  # noqa: PLC0415 - an extra, slow to load
+
+    told = rows.filter(pl.col("verdict").is_in(_FAILING))
+    reasons = [
+        f"{verdict}: {metric} ({rule}): {why}"
+        for verdict, metric, rule, why in told.select("verdict", "metric", "rule", "reason").rows()
+    ]
+    failed = [
+        (gate, bool(broken(gate, Own(*own))))
+        for gate, verdict, *own in zip(
+            gates, rows["verdict"], *rows.select(Own._fields), strict=True
+        )
+        if verdict == "fail"
+    ]
+    beyond = {
+        gate.metric: 1 if gate.min is not None or gate.task_floor is not None else -1
+        for gate, by_itself in failed
+        if by_itself
+    }
+    return Against(reasons, [gate.metric for gate, by_itself in failed if not by_itself], beyond)
 
 
 def _shown(lake: Lake, one: Worse, policy: str | None) -> str:

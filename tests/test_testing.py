@@ -8,7 +8,7 @@ from making import call, run, want, write
 from pipeline.errors import InputError, UnknownNameError
 from pipeline.landing.land import land
 from pipeline.scoring import score
-from pipeline.testing import REGRESSION, UNKNOWN, assert_no_regression
+from pipeline.testing import LIMITS, REGRESSION, UNKNOWN, assert_no_regression
 
 V1, V2 = "agent_version = 'v1'", "agent_version = 'v2'"
 TASKS = 12
@@ -170,6 +170,21 @@ class TestGate:
         wide = self.limits(tmp_path, '[[gate]]\nmetric = "f1"\nmax_drop = 0.6\n')
         result = assert_no_regression(bookings, baseline=V1, candidate=V2, gate=wide)
         assert result.rows.select("metric", "verdict").rows() == [("f1", "worse")]
+
+    def test_a_limit_of_the_candidates_own_shows_the_tasks_beyond_it(self, bookings, tmp_path):
+        """v2 against itself: nothing got worse, but every other task has an f1 of .4."""
+        floor = self.limits(tmp_path, '[[gate]]\nmetric = "f1"\nmax_drop = 0.1\ntask_floor = 0.5\n')
+        told = failure(bookings, V2, V2, gate=floor, show=1)
+        assert told.startswith(
+            f"{LIMITS}\nfail: f1 (max_drop = 0.1, task_floor = 0.5): task desk/t0: 0.4 < "
+        )
+        assert "\ntask desk/t0: f1 0.4 to 0.4\nrun r0 (v2)\n" in told
+        most = self.limits(tmp_path, '[[gate]]\nmetric = "n_calls"\nmax = 2\n')
+        told = failure(bookings, V1, V2, gate=most)
+        assert told.startswith(f"{LIMITS}\nfail: n_calls (max = 2): mean 2.5 > max 2")
+        assert [line for line in told.splitlines() if line.startswith("task ")] == [
+            f"task desk/t{task}: n_calls 2 to 3" for task in (0, 10, 2)
+        ]
 
     def test_what_it_cannot_judge_fails(self, bookings, tmp_path):
         file = self.limits(tmp_path, '[[gate]]\nmetric = "total_tokens"\nmax_drop = 0\n')

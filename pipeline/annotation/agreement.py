@@ -8,10 +8,11 @@ import polars as pl
 
 from pipeline.errors import NotJudgeableError, UnknownNameError
 from pipeline.landed import opened
-from pipeline.opinions.human import ITEMS, annotation_columns
+from pipeline.opinions.human import COLUMNS, ITEMS, annotation_columns
 from pipeline.statistics.needs import require_statistics
 from pipeline.tables.result import Result
 from pipeline.tables.session import opened as scores_opened
+from pipeline.text import counted
 
 if TYPE_CHECKING:
     import os
@@ -42,7 +43,8 @@ def agreement(
 
     Args:
         lake: a lake or its folder.
-        metrics: the metrics to correlate; None is the headline set, ["all"] every one.
+        metrics: the metrics to correlate; None is the headline set, ["all"] every one, both without
+            what people say themselves (`human.`).
         items: the human scores to correlate with; default: overall_quality.
         where: only the runs this SQL over score columns is true for.
         policy: the policy's file or preset; None is the lake's own.
@@ -71,14 +73,15 @@ def agreement(
     from pipeline.annotation.words import words  # noqa: PLC0415 - same
 
     lake = opened(lake)
-    chosen = known_items(items)
+    chosen, named = known_items(items), set(metrics or ())
     with scores_opened(lake, policy, where) as session:
         said = words(lake, session.policy)
         if where is not None:
             said = _narrowed(said, session.con.sql("SELECT run_key FROM scores").pl(), where)
         human = annotation_columns(lake)
         human = human.join(said.annotations, on="run_key", how="semi")
-        correlated = correlation.correlations(session, human, session.metrics(metrics), chosen)
+        compared = [m for m in session.metrics(metrics) if m.name in named or m.name not in COLUMNS]
+        correlated = correlation.correlations(session, human, compared, chosen)
         told = detector.truth(said)
         sweep = detector.detected(lake, session.policy, told, detector.settings(session.policy))
         best = detector.recommended(sweep)
@@ -120,11 +123,12 @@ def _narrowed(said: Words, kept: pl.DataFrame, where: str) -> Words:
 
 def _notes(said: Words, alphas: pl.DataFrame) -> Iterator[str]:
     runs = said.annotations["unit"].n_unique()
-    yield f"{said.annotations.height} annotations of {runs} runs by {len(said.annotators)} annotators"
+    people = counted(len(said.annotators), "annotator")
+    yield f"{counted(said.annotations.height, 'annotation')} of {counted(runs, 'run')} by {people}"
     if said.without_run:
         yield (
-            f"warning: {said.without_run} annotations mean no run of the lake, or several: they "
-            "count between annotators only; `trajtab check` lists them"
+            f"warning: {counted(said.without_run, 'annotation')} of no run of the lake, or of several: "
+            "counted between annotators only; `trajtab check` lists them"
         )
     alone = alphas.filter(pl.col("n_units") == 0)["item"].to_list()
     if alone:

@@ -17,6 +17,7 @@ from pipeline.scoring.calls import laid_out
 from pipeline.scoring.equals import Equal
 from pipeline.scoring.repeats import repeats
 from pipeline.scoring.segments import Segments
+from pipeline.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -197,14 +198,15 @@ def notes(told: Truth, sweep: pl.DataFrame, best: Setting | None) -> Iterator[st
     own = sweep.row(0, named=True)
     judged = told.steps["run_key"].n_unique()
     if told.tied:
-        yield f"{told.tied} steps that as many annotators marked as did not are left out"
+        tied = counted(told.tied, "step")
+        yield f"left out: {tied} that as many annotators marked as did not"
     if judged > own["n_runs"]:
-        yield f"{judged - own['n_runs']} judged runs with calls not captured are left out"
+        yield f"left out: {counted(judged - own['n_runs'], 'judged run')} with calls not captured"
     never = told.steps.filter(pl.col("marked") & (pl.col("kind") != "tool_call")).height
     if never:
         yield (
-            f"{never} steps marked as backtracks are no tool calls: the detector, "
-            "which looks at calls only, misses them"
+            f"marked as backtracks, but no tool calls: {counted(never, 'step')}, which the detector, "
+            "looking at calls only, misses"
         )
     if not find_spec("rapidfuzz"):
         yield "no similarity is swept over: rapidfuzz is not installed: `pip install 'trajtab[text]'`"
@@ -214,7 +216,7 @@ def notes(told: Truth, sweep: pl.DataFrame, best: Setting | None) -> Iterator[st
     f1 = max(value for value in sweep["f1"].to_list() if value is not None)
     yield (
         f"recommended: {spelled(best)} (F1 {f1:.3f}; in use {_told(own['f1'])}), "
-        f"chosen on the {own['n_runs']} runs it is measured on"
+        f"chosen on the {counted(own['n_runs'], 'run')} it is measured on"
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 import msgspec
 
@@ -84,6 +84,16 @@ def response_of(line: bytes) -> Response | str:
     if "response" in told or "error" in told:
         return _openai(custom, told.get("response"))
     return "unknown_shape"
+
+
+def is_answer(body: Any) -> TypeGuard[dict[str, Any]]:
+    """Tell whether a body holds a choice: gateways tell faults under status 200, too.
+
+    >>> is_answer({"choices": [{}]}), is_answer({"error": {"code": 502}}), is_answer([])
+    (True, False, False)
+    """
+    choices = body.get("choices") if isinstance(body, dict) else None
+    return isinstance(choices, list) and bool(choices)
 
 
 def decoded(line: bytes) -> Any:

@@ -19,6 +19,7 @@ from pipeline.landed import opened
 from pipeline.redact import redact
 from pipeline.schema import Judgments
 from pipeline.tables.result import Result
+from pipeline.text import counted
 
 if TYPE_CHECKING:
     import os
@@ -182,21 +183,25 @@ def _notes(found: _Read, unknown: list[str]) -> list[str]:
     faults = Counter(fault.fault for fault in found.faults)
     for fault, count in sorted(faults.items()):
         places = [f"{f.path}:{f.line}" for f in found.faults if f.fault == fault][:FEW]
-        notes.append(f"{count} lines left out, {LINE_FAULTS[fault]}: {', '.join(places)}")
+        notes.append(
+            f"{counted(count, 'line')} left out, {LINE_FAULTS[fault]}: {', '.join(places)}"
+        )
     if unknown:
         named = ", ".join(map(repr, unknown[:FEW]))
         notes.append(
-            f"{len(unknown)} responses left out, {LINE_FAULTS['unknown_request']}: {named}"
+            f"{counted(len(unknown), 'response')} left out, "
+            f"{LINE_FAULTS['unknown_request']}: {named}"
         )
     if found.repeated:
-        notes.append(f"{found.repeated} requests answered more than once: the last answer counts")
+        again = counted(found.repeated, "answer")
+        notes.append(f"{again} to a request that has one already: the last answer counts")
     return notes
 
 
 def _nothing(found: _Read, lake: Lake) -> str:
     if not found.responses:
-        return f"no line is a response; {len(found.faults)} lines are something else or damaged"
+        return f"no line is a response; {counted(len(found.faults), 'line')} of something else or damaged"
     return (
-        f"none of {len(found.responses)} responses answers a request of {lake.path}; requests are "
+        f"none of {counted(len(found.responses), 'response')} answers a request of {lake.path}; requests are "
         "known to the lake they were prepared from: `trajtab judge prepare`"
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import InputError
-from pipeline.judge.answers import OK, decoded
+from pipeline.judge.answers import OK, decoded, is_answer
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -101,5 +101,5 @@ class ResponseLog:
         if not isinstance(response, dict) or response.get("status_code") not in OK:
             return
         body = response.get("body")
-        if isinstance(body, dict):
+        if is_answer(body):
             self.answered[custom] = {"usage": body.get("usage")}

@@ -19,6 +19,7 @@ from pipeline.judge.rubric import Rubric, load
 from pipeline.judge.units import in_parts, sampled, units_of
 from pipeline.landed import opened
 from pipeline.tables.result import Result
+from pipeline.text import counted
 from pipeline.workbench import session
 
 if TYPE_CHECKING:
@@ -119,13 +120,14 @@ def _facts(asking: Asking, counts: Counts) -> dict[str, Any]:
 
 
 def _notes(rubric: Rubric, n_chosen: int, counts: Counts) -> list[str]:
-    what = "steps" if rubric.level == "step" else "runs"
+    what = "step" if rubric.level == "step" else "run"
     notes = [f"estimate: {ESTIMATE}"]
     if counts.asked < n_chosen:
         lacking = " or ".join(rubric.needs)
-        notes.append(f"{n_chosen - counts.asked} {what} without {lacking} are not asked about")
+        notes.append(f"not asked about: {counted(n_chosen - counts.asked, what)} without {lacking}")
     if counts.contents < counts.asked:
-        notes.append(f"{counts.asked:,} {what} share {counts.contents:,} contents: asked once each")
+        contents = counted(counts.contents, "content")
+        notes.append(f"{counted(counts.asked, what)} share {contents}: asked once each")
     return notes
 
 

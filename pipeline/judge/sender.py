@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from pipeline.errors import InputError
+from pipeline.judge.answers import is_answer
 from pipeline.judge.budget import Budget, Use, most_of, told_by
 from pipeline.judge.retrying import PASSING, SETUP, retry_after, wait_before
 from pipeline.redact import redact
@@ -144,12 +145,14 @@ class Sender:
         except self.library.RequestError as error:
             return _Tried(most, f"connection lost: {type(error).__name__}", passing=True)
         body = _json(response)
-        if response.is_success and isinstance(body, dict):
+        if response.is_success and is_answer(body):
             self._answered(one, response, body)
             return _Tried(told_by(body, most))
         passing = response.is_success or response.status_code in PASSING
         asked = retry_after(response.headers.get("retry-after"))
-        return _Tried(Use(), self._fault(response), passing=passing, retry_after=asked)
+        told = isinstance(body, dict) and body.get("usage") is not None
+        used = told_by(body, Use()) if told else Use()
+        return _Tried(used, self._fault(response), passing=passing, retry_after=asked)
 
     def _answered(self, one: Request, response: httpx.Response, body: dict[str, Any]) -> None:
         named = response.headers.get("x-request-id")

@@ -319,7 +319,7 @@ def _add_call(value: Any, said: Said) -> None:
     if not isinstance(value, dict):
         return
     value = members(value, "tool_call") or value
-    holder = members(value, "function") or value
+    holder = members(value, "function") or members(value, "custom") or value
     name = _first(holder, _NAME)
     if isinstance(name, str) and name:
         key = next((key for key in _ARGUMENTS if key in holder), None)

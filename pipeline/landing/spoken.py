@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 _ITEMS = {"message", "reasoning", "function_call", "custom_tool_call", "computer_call"}
 """What one response of OpenAI's Responses API is made of, each an item by itself."""
-_INPUT = (
-    "input_tokens", "prompt_tokens",
-    # Tokens read that Anthropic does not count among the input's.
-    "cache_creation_input_tokens", "cache_read_input_tokens",
-)  # fmt: skip
-_OUTPUT = ("output_tokens", "completion_tokens")
+_READ = (
+    ("prompt_tokens",),
+    ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
+)
+"""Tokens read, in OpenAI's words and in Anthropic's, whose input leaves out what is cached."""
+_WRITTEN = (("completion_tokens",), ("output_tokens",))
 
 
 class Heard(Message):
@@ -58,18 +58,24 @@ def read(value: Any, role: str | None) -> list[Said]:
 def usage_of(value: dict[str, Any]) -> Usage | None:
     """Return the tokens of one response, in LangChain's, Anthropic's or OpenAI's words.
 
+    Gateways tell the same tokens in the words of both vendors: OpenAI's come first.
+
     >>> usage_of({"usage": {"input_tokens": 3, "cache_read_input_tokens": 4, "output_tokens": 2}})
+    Usage(prompt_tokens=7, completion_tokens=2)
+    >>> usage_of({"usage": {"prompt_tokens": 7, "cache_read_input_tokens": 4, "output_tokens": 2}})
     Usage(prompt_tokens=7, completion_tokens=2)
     """
     if "usage" not in value and "usage_metadata" not in value:
         return None
     told = members(value, "usage_metadata") or members(value, "usage")
-    return Usage(_sum(told, _INPUT), _sum(told, _OUTPUT)) if told else None
+    return Usage(_tokens(told, _READ), _tokens(told, _WRITTEN)) if told else None
 
 
-def _sum(told: dict[str, Any], names: tuple[str, ...]) -> int | None:
-    counts = [told[name] for name in names if isinstance(told.get(name), int)]
-    return sum(counts) if counts else None
+def _tokens(told: dict[str, Any], vendors: tuple[tuple[str, ...], ...]) -> int | None:
+    """Return the sum of the first vendor's words that are there, and not all 0 where others are."""
+    counts = [[n for name in words if isinstance(n := told.get(name), int)] for words in vendors]
+    sums = [sum(found) for found in counts if found]
+    return next((total for total in sums if total), 0 if sums else None)
 
 
 def _answers(said: Said, *, silence: bool | None) -> Iterator[Heard]:

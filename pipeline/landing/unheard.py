@@ -8,7 +8,7 @@ from pipeline.landing.literal import members
 from pipeline.landing.unmapped import Unmapped, add, rest
 
 _READ = {
-    "args", "arguments", "call_id", "content", "contents", "function", "functionCall",
+    "args", "arguments", "call_id", "content", "contents", "custom", "function", "functionCall",
     "functionResponse", "function_call", "function_response", "id", "input", "isError", "is_error",
     "kwargs", "message", "message_content", "name", "output", "parameters", "parts", "response",
     "result", "role", "status", "text", "thought", "tool", "toolCallId", "toolName", "toolResult",
@@ -35,8 +35,8 @@ _USAGE = {
 _KNOWN = _READ | LEFT_OUT
 _HOLDERS = (list, dict)
 _TELLING = {"role", "type", "parts", "text", "functionCall", "functionResponse"}
-_SURELY = {"tool_calls", "function", "message"}
-_INSIDE = {"content", "contents", "parts", "tool_calls", "function", "message"}
+_SURELY = {"tool_calls", "function", "custom", "message"}
+_INSIDE = {"content", "contents", "parts", "tool_calls", "function", "custom", "message"}
 """Members that hold more of the same; what belongs to tools and users is not looked into."""
 
 
@@ -56,7 +56,7 @@ def unheard(message: Any, *, surely: bool = False) -> Unmapped:
     return found
 
 
-def _look(message: Any, at: str, surely: bool, found: Unmapped) -> None:  # noqa: FBT001
+def _look(message: Any, at: str, surely: bool, found: Unmapped) -> None:
     """Add what is not known of a message that stands at a place."""
     if isinstance(message, list):
         for item in message:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import inspect
 import threading
 import time
+import warnings
 from collections import Counter
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,8 @@ import msgspec
 
 from pipeline.errors import InputError
 from pipeline.landing.messages import text_of
-from pipeline.record.line import raw
+from pipeline.record.line import raw, raw_labels
+from pipeline.record.run import RecordWarning
 from pipeline.record.shapes import plain, response_of, sent_of
 from pipeline.record.spelling import spelled
 from pipeline.record.steps import failure, new_step
@@ -64,7 +66,8 @@ class Loop:
     def wrap(self, create: Callable[..., Any]) -> Callable[..., Any]:
         """Return a client's method that records each request and response, sync or async.
 
-        An exception is recorded as a failed `llm_call` and goes on.
+        An exception is recorded as a failed `llm_call` and goes on. What cannot be recorded, such
+        as a response of a shape not known, is a `RecordWarning`, and goes on too.
 
         Raises:
             InputError: a call asks for a stream, of which nothing whole comes back: give what
@@ -77,7 +80,7 @@ class Loop:
                     "a stream cannot be recorded as it flows: call the client itself, "
                     "then loop.response(its final message)"
                 )
-            self.request(**kwargs)
+            self._try(self.request, **kwargs)
             begin = time.perf_counter()
             try:
                 found = create(*args, **kwargs)
@@ -86,7 +89,7 @@ class Loop:
                 raise
             if inspect.isawaitable(found):
                 return self._later(found, begin)
-            self.response(found, duration_ms=_since(begin))
+            self._try(self.response, found, duration_ms=_since(begin))
             return found
 
         return recorded
@@ -112,26 +115,31 @@ class Loop:
             InputError: it has none of the known shapes.
         """
         told = response_of(response)
-        spoken = [message for message in told.said if message.role == "assistant"]
-        texts = [message.content for message in spoken if message.content is not None]
         self._run.saw_model(told.model)
         number = next(self._numbers)
         usage = told.usage
+        labels = raw_labels(told.labels)
+        before, answer = _around(told.said)
         self._steps.add(
             new_step(
                 "llm_call",
-                "\n".join(map(str, texts)) if texts else None,
+                _text(before),
                 response_index=number,
                 duration_ms=duration_ms,
                 input_tokens=usage.prompt_tokens if usage else None,
                 output_tokens=usage.completion_tokens if usage else None,
+                error=raw(told.error),
+                labels=None if answer else labels,
             )
         )
-        for call in (call for message in spoken for call in message.tool_calls or ()):
+        for call in (call for message in before for call in message.tool_calls or ()):
             self._asked(call, number)
-        for message in told.said:
+        for message in before:
             if message.role == "tool":  # tools that the vendor runs answer in the response itself
-                self._answered(message)
+                self._answered(message, whole=True)
+        if answer:
+            text = _text(answer)
+            self._steps.add(new_step("llm_call", text, response_index=number, labels=labels))
 
     def result(
         self,
@@ -167,12 +175,20 @@ class Loop:
         except BaseException as error:
             self._failed(error, begin)
             raise
-        self.response(found, duration_ms=_since(begin))
+        self._try(self.response, found, duration_ms=_since(begin))
         return found
 
     def _failed(self, error: BaseException, begin: float) -> None:
         number = next(self._numbers)
-        self._run.llm_call(error=error, duration_ms=_since(begin), response_index=number)
+        told = {"error": error, "duration_ms": _since(begin), "response_index": number}
+        self._try(self._run.llm_call, **told)
+
+    def _try(self, record: Callable[..., None], *args: Any, **told: Any) -> None:
+        """Record what a client was given or gave; what cannot be recorded must not stop the agent."""
+        try:
+            record(*args, **told)
+        except Exception as why:  # noqa: BLE001 - a response may be of any shape
+            warnings.warn(f"not recorded: {why}", RecordWarning, stacklevel=3)
 
     def _system(self, given: Any) -> None:
         text = given if isinstance(given, str) else text_of(plain(given))
@@ -193,9 +209,12 @@ class Loop:
             if new:
                 self._run.message("user", message.content)
 
-    def _answered(self, message: Heard) -> None:
+    def _answered(self, message: Heard, *, whole: bool = False) -> None:
+        """Record a result; `whole`: where it has no text, all of it."""
         if message.tool_call_id is not None:
             output = text_of(message.content)
+            if output is None and whole:
+                output = message.content
             self.result(str(message.tool_call_id), output, error=message.failed)
 
     def _asked(self, call: ToolCall, number: int) -> None:
@@ -205,6 +224,20 @@ class Loop:
         call_id = None if call.id is None else str(call.id)
         step = new_step("tool_call", tool_name=name, call_id=call_id, response_index=number)
         self._steps.call(step, args, left_open="asked")
+
+
+def _around(said: list[Heard]) -> tuple[list[Heard], list[Heard]]:
+    """Part a response's answer from the calls before it, if the vendor has answered all of them."""
+    asked = {call.id for message in said for call in message.tool_calls or ()}
+    answered = {message.tool_call_id for message in said if message.role == "tool"}
+    ends = [n for n, message in enumerate(said, 1) if message.role == "tool" or message.tool_calls]
+    place = ends[-1] if ends and asked <= answered else len(said)
+    return (said[:place], said[place:]) if _text(said[place:]) else (said, [])
+
+
+def _text(said: list[Heard]) -> str | None:
+    texts = [m.content for m in said if m.role == "assistant" and m.content is not None]
+    return "\n".join(map(str, texts)) if texts else None
 
 
 def _since(begin: float) -> float:

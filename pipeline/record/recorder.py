@@ -174,7 +174,9 @@ class Recorder(Run):
         """Record every call of a function: its arguments, its time, its value or its exception.
 
         `@run.tool` or `@run.tool(name="search")`, on plain and async functions; exceptions go on
-        to the caller. A call that a response asked for (see `loop`) is recorded once.
+        to the caller. Of a generator, plain or async, what it yields is the output, and its time
+        lasts until it is used up or closed. A call that a response asked for (see `loop`) is
+        recorded once.
         """
         if function is None:
             return lambda given: recorded(self, self._steps, given, name)

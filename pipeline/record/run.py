@@ -16,7 +16,7 @@ from pipeline.errors import InputError, RecordError
 from pipeline.landing.chat import prompt_hash
 from pipeline.record.line import Line, raw, raw_labels
 from pipeline.record.sink import Sink
-from pipeline.record.steps import Steps, described, number
+from pipeline.record.steps import STOPPED, Steps, described, number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -179,7 +179,8 @@ class Run:
             return
         last.kind = "final"
         self._line.final_output = last.content
-        self._line.completed = True if self._line.completed is None else self._line.completed
+        if self._line.completed is None:
+            self._line.completed = STOPPED not in (last.labels or {})
 
     def _encoded(self, steps: list[RecordedStep]) -> bytes:
         self._line.steps = steps  # type: ignore[assignment] # a list of what it lists

@@ -11,6 +11,7 @@ from pipeline.errors import InputError
 from pipeline.landing.literal import members
 from pipeline.landing.spoken import chat_of, usage_of, word
 from pipeline.record.spelling import spelled
+from pipeline.record.steps import STOPPED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,8 +20,15 @@ if TYPE_CHECKING:
     from pipeline.landing.spoken import Heard
 
 DEEPEST = 30
-_GIVEN = ("arguments", "input", "action", "queries", "code")
+_GIVEN = ("arguments", "input", "action", "operation", "queries", "code")
 _RETURNED = ("output", "outputs", "results", "result")
+
+
+_STOPS = {
+    "length", "max_tokens", "max_output_tokens", "model_context_window_exceeded", "pause_turn",
+    "content_filter", "refusal", "error", "failed", "cancelled", "incomplete", "queued",
+    "in_progress",
+}  # fmt: skip
 
 
 class Response(NamedTuple):
@@ -29,6 +37,10 @@ class Response(NamedTuple):
     said: list[Heard]
     usage: Usage | None
     model: Any
+    error: Any
+    """What the service says went wrong, in the place of an answer."""
+    labels: dict[str, Any]
+    """What stopped it, and what it says in refusing."""
 
 
 def response_of(response: Any) -> Response:
@@ -38,20 +50,52 @@ def response_of(response: Any) -> Response:
         InputError: it is none of these.
     """
     found = plain(response)
-    if isinstance(found, dict):
-        usage, model = usage_of(found), found.get("model")
-        choices = found.get("choices")
-        if isinstance(choices, list) and choices:
-            return Response(_of_model(members(choices[0], "message")), usage, model)
-        if isinstance(found.get("output"), list):
-            return Response(chat_of(_items(found["output"])), usage, model)
-        if isinstance(found.get("content"), list | str):
-            return Response(_of_model({"content": found["content"]}), usage, model)
+    said = _said(found) if isinstance(found, dict) else None
+    if said is not None:
+        return Response(said, usage_of(found), found.get("model"), _error(found), _labels(found))
     seen = f" with {sorted(found)[:8]}" if isinstance(found, dict) else ""
     raise InputError(
         f"a response of a shape not known: {type(found).__name__}{seen}; choices (chat "
         "completions), output (Responses) or content (Anthropic's messages) were looked for"
     )
+
+
+def _said(found: dict[str, Any]) -> list[Heard] | None:
+    """Return what a response says; None where it has no shape that is known."""
+    choices = found.get("choices")
+    if isinstance(choices, list) and choices:
+        return _of_model(members(choices[0], "message"))
+    if isinstance(found.get("output"), list):
+        return chat_of(_items(found["output"]))
+    if isinstance(found.get("content"), list | str):
+        return _of_model({"content": found["content"]})
+    # A filter or a gateway may leave no choice, and only say why.
+    return [] if isinstance(choices, list) or found.get("error") else None
+
+
+def _error(found: dict[str, Any]) -> Any:
+    told = members(found, "error").get("message") or found.get("error")
+    return told or ("the response holds no choice" if found.get("choices") == [] else None)
+
+
+def _labels(found: dict[str, Any]) -> dict[str, Any]:
+    choices = found.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else {}
+    told = (
+        word(choice, "finish_reason"), word(found, "stop_reason"),
+        word(found.get("incomplete_details"), "reason"), word(found, "status"),
+    )  # fmt: skip
+    stop = next((reason for reason in told if reason in _STOPS), None)
+    labels = {STOPPED: stop, "refusal": _refusal(members(choice, "message"), found.get("output"))}
+    return {name: label for name, label in labels.items() if label}
+
+
+def _refusal(message: dict[str, Any], output: Any) -> str:
+    """Return the words of a refusal: a member of a message, or a part of an item's content."""
+    items = [item for item in output if isinstance(item, dict)] if isinstance(output, list) else []
+    contents = [item["content"] for item in items if isinstance(item.get("content"), list)]
+    parts = [word(part, "refusal") for content in contents for part in content]
+    return word(message, "refusal") or "\n".join(filter(None, parts))
 
 
 def sent_of(sent: Any) -> list[Heard]:
@@ -63,7 +107,16 @@ def sent_of(sent: Any) -> list[Heard]:
 
 
 def _of_model(message: dict[str, Any]) -> list[Heard]:
-    return chat_of(_items([{**message, "role": "assistant"}]))
+    content = message.get("content")
+    parts = _around_results(content) if isinstance(content, list) else [content]
+    return chat_of(_items([{**message, "role": "assistant", "content": part} for part in parts]))
+
+
+def _around_results(blocks: list[Any]) -> list[list[Any]]:
+    """Part a message after the last result of the tools that Anthropic runs, where it has one."""
+    ends = (n for n, part in enumerate(blocks, 1) if word(part, "type").endswith("_tool_result"))
+    place = max(ends, default=0)
+    return [part for part in (blocks[:place], blocks[place:]) if part] or [blocks]
 
 
 def _items(found: Any) -> list[dict[str, Any]]:
@@ -76,6 +129,10 @@ def _respelled(item: dict[str, Any]) -> Iterator[dict[str, Any]]:
     kind = word(item, "type")
     if kind.endswith("_call"):
         yield from _openai_call(item, kind)
+    elif kind.endswith("_call_output"):
+        failed = {"is_error": True} if item.get("status") == "failed" else {}
+        result = {"role": "tool", "content": item.get("output"), **failed}
+        yield {**result, "tool_call_id": item.get("call_id")}
     elif isinstance(item.get("content"), list):
         yield {**item, "content": [_block(part) for part in item["content"]]}
     else:
@@ -86,8 +143,9 @@ def _openai_call(item: dict[str, Any], kind: str) -> Iterator[dict[str, Any]]:
     """Read a call of the Responses API; of a tool that the vendor runs, its result too."""
     call_id = item.get("call_id") or item.get("id")
     name = item.get("name") or kind.removesuffix("_call")
-    given: Any = next((item[key] for key in _GIVEN if item.get(key) is not None), {})
-    args = given if isinstance(given, dict | str) else {"given": given}
+    given: dict[str, Any] = {key: item[key] for key in _GIVEN if item.get(key) is not None}
+    first: Any = next(iter(given.values()), {})
+    args = first if isinstance(first, dict | str) else given
     yield {"type": "function_call", "name": name, "arguments": args, "id": call_id}
     if "call_id" not in item:
         failed = item.get("error") is not None or item.get("status") == "failed"
@@ -103,7 +161,7 @@ def _openai_call(item: dict[str, Any], kind: str) -> Iterator[dict[str, Any]]:
 def _block(part: Any) -> Any:
     """Spell a block of a tool that Anthropic runs as one of the user's tools."""
     kind = word(part, "type")
-    if kind == "server_tool_use":
+    if kind in ("server_tool_use", "mcp_tool_use"):
         return {**part, "type": "tool_use"}
     if not kind.endswith("_tool_result"):
         return part

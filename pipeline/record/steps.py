@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 UNANSWERED = "unanswered"
 """The label of a call that nothing had answered when the run ended."""
+STOPPED = "stop_reason"
+"""The label of a response that something stopped before its end."""
 
 
 class Open(NamedTuple):

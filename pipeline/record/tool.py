@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import time
+import types
 import warnings
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator
 from typing import TYPE_CHECKING, Any, Self
 
 from pipeline.record.line import raw
@@ -14,7 +17,6 @@ from pipeline.record.spelling import spelled
 from pipeline.record.steps import failure, new_step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import TracebackType
 
     from pipeline.record.line import RecordedStep
@@ -41,11 +43,66 @@ def recorded(
 
     @functools.wraps(function)
     def now(*args: Any, **kwargs: Any) -> Any:
-        with _Timed(run, steps, called, read(args, kwargs)) as timed:
-            timed.value = function(*args, **kwargs)
-        return timed.value
+        timed = _Timed(run, steps, called, read(args, kwargs))
+        try:
+            found = function(*args, **kwargs)
+        except BaseException as error:
+            timed.end(error)
+            raise
+        follow = _FOLLOWED.get(type(found))
+        if follow is not None:
+            return follow(found, timed)
+        timed.value = found
+        timed.end()
+        return found
 
     return now
+
+
+async def _awaited(coroutine: Coroutine[Any, Any, Any], timed: _Timed) -> Any:
+    with timed:
+        timed.value = await coroutine
+    return timed.value
+
+
+def _iterated(generator: Generator[Any, Any, Any], timed: _Timed) -> Generator[Any, Any, Any]:
+    with timed:
+        timed.value = []
+        return (yield from _Noted(generator, timed.value))
+
+
+async def _iterated_later(generator: AsyncGenerator[Any, Any], timed: _Timed) -> AsyncIterator[Any]:
+    with timed:
+        timed.value = []
+        async with contextlib.aclosing(generator) as items:
+            async for item in items:
+                timed.value.append(raw(item))
+                yield item
+
+
+_FOLLOWED: dict[type, Callable[[Any, _Timed], Any]] = {
+    types.CoroutineType: _awaited,
+    types.GeneratorType: _iterated,
+    types.AsyncGeneratorType: _iterated_later,
+}
+"""What a function may return with its work still to be done, and how it is recorded to its end."""
+
+
+class _Noted(Generator[Any, Any, Any]):
+    """A generator whose items are noted as they pass."""
+
+    def __init__(self, generator: Generator[Any, Any, Any], items: list[Any]) -> None:
+        self._generator, self._items = generator, items
+
+    def send(self, value: Any) -> Any:
+        return self._note(self._generator.send(value))
+
+    def throw(self, *error: Any) -> Any:
+        return self._note(self._generator.throw(*error))
+
+    def _note(self, item: Any) -> Any:
+        self._items.append(raw(item))
+        return item
 
 
 class _Timed:
@@ -54,15 +111,14 @@ class _Timed:
     def __init__(self, run: Run, steps: Steps, name: str, args: dict[str, Any]) -> None:
         self.value: Any = None
         self._run, self._steps, self._name = run, steps, name
-        # Spelled before the tool runs: it may change what it is given.
-        self._args = spelled(args)
+        self._call = None
+        if not steps.closed:
+            # Spelled before the tool runs: it may change what it is given.
+            given = spelled(args)
+            self._call = steps.begun(new_step("tool_call", tool_name=name), given)
+        self._begin = time.perf_counter()
 
     def __enter__(self) -> Self:
-        self._call = None
-        if not self._steps.closed:
-            step = new_step("tool_call", tool_name=self._name)
-            self._call = self._steps.begun(step, self._args)
-        self._begin = time.perf_counter()
         return self
 
     def __exit__(
@@ -71,6 +127,11 @@ class _Timed:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        # Whoever stops taking a generator's items has had enough: nothing failed.
+        self.end(None if isinstance(error, GeneratorExit) else error, above=1)
+
+    def end(self, error: BaseException | None = None, *, above: int = 0) -> None:
+        """Record what came of it; `above` is how many calls away whoever is warned is."""
         passed = (time.perf_counter() - self._begin) * 1000
         failed, text = failure(error)
         value, why = raw(self.value), raw(text)
@@ -80,13 +141,8 @@ class _Timed:
             step.duration_ms = passed
 
         if self._call is None or not self._steps.end(self._call, told):
-            _warn(self._run, self._name)
-
-
-def _warn(run: Run, name: str) -> None:
-
-    told = f"run {run.run_id!r} has ended: a call of {name!r} is not recorded"
-    warnings.warn(told, RecordWarning, stacklevel=4)
+            lost = f"run {self._run.run_id!r} has ended: a call of {self._name!r} is not recorded"
+            warnings.warn(lost, RecordWarning, stacklevel=3 + above)
 
 
 def _reader(function: Callable[..., Any]) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:

@@ -133,7 +133,7 @@ def notes(rows: pl.DataFrame, seed: int, resamples: int) -> list[str]:
     listed = counted(rows.height, "metric")
     told = [
         "delta = candidate - baseline, over shared tasks",
-        f"95% intervals: {METHOD}, {resamples} resamples, seed {seed}",
+        f"95% interval of delta: {METHOD}, {resamples} resamples, seed {seed}",
         f"verdicts: p adjusted for {listed} (Benjamini-Hochberg) < {ALPHA:g}",
     ]
     unsure = rows.filter(pl.col("verdict") == INCONCLUSIVE).select("metric", "mde").rows()

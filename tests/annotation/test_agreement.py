@@ -179,10 +179,10 @@ def test_the_sweep_by_hand(marked: Path) -> None:
 def test_what_the_figures_leave_out_is_said(marked: Path) -> None:
     notes = agreement(marked).notes
     assert "8 annotations of 6 runs by 2 annotators" in notes
-    assert "1 steps that as many annotators marked as did not are left out" in notes
-    assert "1 judged runs with calls not captured are left out" in notes
-    assert any(n.startswith("1 steps marked as backtracks are no tool calls") for n in notes)
-    assert any(n.startswith("warning: 1 annotations mean no run of the lake") for n in notes)
+    assert "left out: 1 step that as many annotators marked as did not" in notes
+    assert "left out: 1 judged run with calls not captured" in notes
+    assert any(n.startswith("marked as backtracks, but no tool calls: 1 step,") for n in notes)
+    assert any(n.startswith("warning: 1 annotation of no run of the lake") for n in notes)
 
 
 def test_steps_as_units(marked: Path) -> None:
@@ -256,6 +256,15 @@ def test_without_annotations_it_cannot_be_judged(tmp_path: Path) -> None:
     lake = made(tmp_path, [run("r1")], [])
     with pytest.raises(NotJudgeableError, match="no annotation has landed"):
         agreement(lake)
+
+
+def test_people_are_compared_with_metrics_and_not_with_themselves(marked: Path) -> None:
+    for asked in (None, ["all"]):
+        found = agreement(marked, metrics=asked).tables["correlations"]["metric"]
+        assert "n_calls" in found.to_list()
+        assert found.filter(found.str.starts_with("human.")).to_list() == []
+    named = agreement(marked, metrics=["human.overall_quality"]).tables["correlations"]
+    assert named["metric"].to_list() == ["human.overall_quality"]
 
 
 def test_unknown_names_are_refused(marked: Path) -> None:

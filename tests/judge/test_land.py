@@ -209,9 +209,9 @@ class TestLanding:
         notes = "\n".join(result.notes)
         assert "2 lines left out, the line is no JSON object" in notes
         assert "responses.jsonl:1, " in notes
-        assert "1 lines left out, neither an OpenAI batch output" in notes
+        assert "1 line left out, neither an OpenAI batch output" in notes
         assert (
-            "1 responses left out, no request of this lake has that custom_id: 'j-unknown-0'"
+            "1 response left out, no request of this lake has that custom_id: 'j-unknown-0'"
             in notes
         )
         assert result.rows["n_answers"].item() == 10
@@ -221,7 +221,7 @@ class TestLanding:
         failed = {"custom_id": ids[1], "response": None, "error": {"code": "batch_expired"}}
         result = land(lake, tmp_path, yes(ids[0]), no(ids[0]), yes(ids[1]), failed)
         assert column(lake)["v1-t2"] == 0.5
-        assert "2 requests answered more than once" in "\n".join(result.notes)
+        assert "2 answers to a request that has one already" in "\n".join(result.notes)
 
     def test_a_later_landing_wins_but_no_failure_over_an_answer(self, lake, tmp_path):
         ids = prepared(lake, tmp_path, where="run_id = 'v1-t2'")
@@ -262,7 +262,7 @@ class TestLanding:
     def test_refused(self, lake, tmp_path):
         with pytest.raises(SourceNotFoundError, match="no such file of responses"):
             judge.land([tmp_path / "none.jsonl"], lake)
-        with pytest.raises(InputError, match="no line is a response; 1 lines"):
+        with pytest.raises(InputError, match="no line is a response; 1 line of"):
             land(lake, tmp_path, "oops")
         with pytest.raises(InputError, match="none of 1 responses answers a request"):
             land(lake, tmp_path, yes("j-unknown-0"))

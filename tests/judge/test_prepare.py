@@ -245,7 +245,7 @@ class TestWhatIsShown:
         lake = landed(tmp_path, run("r1", final("yes")), run("r2", call("a")))
         result = judge.prepare(lake, "preset:groundedness", tmp_path / "r")
         assert result.rows["n_asked"].item() == 1
-        assert "1 runs without answer are not asked about" in result.notes
+        assert "not asked about: 1 run without answer" in result.notes
 
 
 LOOKALIKES = [

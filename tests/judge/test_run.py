@@ -190,6 +190,26 @@ class TestFaults:
             assert row(ask(server, requests, out))["answered"] == 1
         assert server.attempts["question 0000"] == 2
 
+    @pytest.mark.parametrize("body", [{"error": {"code": 502}}, {"choices": [], "usage": USAGE}])
+    def test_a_fault_under_status_200_is_asked_again(self, tmp_path, body):
+        """As gateways tell what went wrong behind them; the tokens they name are spent."""
+        requests, out = batch(tmp_path / "r.jsonl", 3), tmp_path / "out.jsonl"
+        with serving(
+            Server(lambda _b, attempt: (200, answer() if attempt else body, {}))
+        ) as server:
+            told = row(ask(server, requests, out))
+        assert (told["answered"], told["attempts"], told["failed"]) == (3, 6, 0)
+        assert told["tokens_in"] == USAGE["prompt_tokens"] * (6 if "usage" in body else 3)
+        assert all(one["response"]["body"] == answer() for one in lines(out))
+
+    def test_what_an_earlier_run_took_for_an_answer_is_asked_again(self, tmp_path):
+        requests, out = batch(tmp_path / "r.jsonl", 2), tmp_path / "out.jsonl"
+        held = {"status_code": 200, "request_id": None, "body": {"error": {"code": 502}}}
+        write_lines(out, [{"custom_id": one, "response": held} for one in questions(requests)])
+        with serving(Server()) as server:
+            told = row(ask(server, requests, out))
+        assert (told["answered_before"], told["answered"], told["left"]) == (0, 2, 0)
+
     def test_no_server(self, tmp_path):
         with serving(Server()) as server:
             pass

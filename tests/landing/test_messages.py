@@ -96,6 +96,11 @@ def test_a_custom_call_is_free_text():
     output = {"type": "custom_tool_call_output", "call_id": "c1", "output": "a.txt"}
     (made,) = calls(decode("messages", [call, output]).run)
     assert (args(made), made.output) == ("ls -l", "a.txt")
+    nested = {"id": "c1", "type": "custom", "custom": {"name": "f", "input": "ls -l"}}
+    result = {"role": "tool", "tool_call_id": "c1", "content": "a.txt"}
+    record = decode("messages", [{"role": "assistant", "tool_calls": [nested]}, result]).run
+    (made,) = calls(record)
+    assert (made.tool_name, args(made), made.output, made.labels) == ("f", "ls -l", "a.txt", None)
 
 
 def test_a_serialized_langchain_message_is_read():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,10 @@ import pytest
 
 from pipeline.errors import InputError
 from pipeline.landing.chat import prompt_hash
-from pipeline.record import Recorder
+from pipeline.record import Recorder, RecordWarning
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 PROMPT = "You book seats."
 
@@ -44,7 +44,7 @@ def as_objects(value: Any) -> Any:
 SHAPES = [lambda told: told, as_objects, Model]
 
 
-def chat(text: str | None, *calls: tuple[str, str, dict[str, Any]]) -> dict[str, Any]:
+def chat(text: str | None, *calls: tuple[str, str, dict[str, Any]], **_: Any) -> dict[str, Any]:
     listed = [
         {"id": i, "type": "function", "function": {"name": name, "arguments": json.dumps(args)}}
         for i, name, args in calls
@@ -292,6 +292,28 @@ def test_a_loop_cut_off_has_no_final(tmp_path: Path) -> None:
     assert "final_output" not in run.record
 
 
+def test_what_cannot_be_recorded_does_not_stop_the_agent(tmp_path: Path) -> None:
+    async def later(**_: Any) -> list[int]:
+        return [2]
+
+    def gone(**_: Any) -> None:
+        raise ConnectionError("reset")
+
+    with Recorder(tmp_path / "r.jsonl") as run:
+        loop = run.loop()
+        with pytest.warns(RecordWarning, match="not recorded: a response of a shape not known"):
+            assert loop.wrap(lambda **_: [1])(messages=[]) == [1]
+        with pytest.warns(RecordWarning, match="not recorded: a response of a shape not known"):
+            assert asyncio.run(loop.wrap(later)(messages=[])) == [2]
+    late = {"messages": [{"role": "user", "content": "Hi"}]}
+    with pytest.warns(RecordWarning, match="the run has ended") as told:
+        assert loop.wrap(chat)(text="Hello.", **late) == chat("Hello.")
+    with pytest.warns(RecordWarning), pytest.raises(ConnectionError, match="reset"):
+        loop.wrap(gone)(messages=[])
+    assert {Path(warning.filename).name for warning in told} == {Path(__file__).name}
+    assert run.record["steps"] == []
+
+
 def test_streams_and_unknown_shapes_are_refused(tmp_path: Path) -> None:
     with Recorder(tmp_path / "r.jsonl") as run:
         loop = run.loop()
@@ -320,6 +342,7 @@ def test_tools_that_anthropic_runs_answer_in_the_response(tmp_path: Path) -> Non
     assert recorded(run, "kind", "tool_name", "output", "is_error")[1:] == [
         ("tool_call", "web_search", [{"url": "u"}], False),
         ("tool_call", "web_search", error, True),
+        ("final", None, None, None),
     ]
 
 

@@ -12,6 +12,7 @@ import pytest
 from pipeline.record import Recorder, RecordWarning
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
 
@@ -164,3 +165,77 @@ def test_a_tool_at_work_when_the_run_ends_is_told_of(sink: Path) -> None:
     asyncio.run(main())
     (step,) = steps(runs[0])
     assert step["labels"] == {"unanswered": True}
+
+
+def test_a_generator_is_recorded_to_its_end(sink: Path) -> None:
+    """Items, what is sent in and what is returned pass as they do without a recorder."""
+
+    def pages(n: int) -> Iterator[Any]:
+        page = {"n": n}
+        page["n"] = yield page
+        yield page
+        raise ValueError("no more")
+
+    async def later(n: int) -> AsyncIterator[int]:
+        for item in range(n):
+            yield item
+
+    def returns() -> Iterator[int]:
+        yield 1
+        return 2
+
+    async def taken() -> list[int]:
+        return [item async for item in run.tool(later)(2)]
+
+    with Recorder(sink) as run:
+        flow = run.tool(pages)(1)
+        assert next(flow) == {"n": 1}
+        assert flow.send(5) == {"n": 5}
+        with pytest.raises(ValueError, match="no more"):
+            next(flow)
+        assert asyncio.run(taken()) == [0, 1]
+        given = run.tool(returns)()
+        next(given)
+        with pytest.raises(StopIteration) as ended:
+            next(given)
+        assert ended.value.value == 2
+    names = ("tool_name", "tool_args", "output", "error")
+    assert [tuple(step.get(name) for name in names) for step in steps(run)] == [
+        ("pages", {"n": 1}, [{"n": 1}, {"n": 5}], "ValueError: no more"),
+        ("later", {"n": 2}, [0, 1], None),
+        ("returns", {}, [1], None),
+    ]
+
+
+def test_a_generator_that_is_closed_early_has_not_failed(sink: Path) -> None:
+    closed = []
+
+    def count() -> Iterator[int]:
+        try:
+            yield from range(9)
+        finally:
+            closed.append(True)
+
+    with Recorder(sink) as run:
+        flow = run.tool(count)()
+        assert next(flow) == 0
+        flow.close()
+    (step,) = steps(run)
+    assert (step["output"], step["is_error"], closed) == ([0], False, [True])
+
+
+def test_a_function_that_returns_a_coroutine_is_awaited(sink: Path) -> None:
+    async def find(q: str) -> str:
+        if q == "?":
+            raise KeyError(q)
+        return q.upper()
+
+    with Recorder(sink) as run:
+        tool = run.tool(lambda q: find(q.strip()), name="find")
+        assert asyncio.run(tool("x")) == "X"
+        with pytest.raises(KeyError):
+            asyncio.run(tool("?"))
+    assert [(step.get("output"), step.get("error")) for step in steps(run)] == [
+        ("X", None),
+        (None, "KeyError: '?'"),
+    ]
