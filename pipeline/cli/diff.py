@@ -13,8 +13,7 @@ from pipeline.cli import completion
 from pipeline.cli.command import command as declare
 from pipeline.cli.files import write_results
 from pipeline.cli.options import Outputs, lake_argument, output_options, policy_option
-from pipeline.cli.output import emit, say
-from pipeline.cli.table import render
+from pipeline.cli.output import emit, fitted, say
 from pipeline.current import policy_of
 from pipeline.lake import Lake
 from pipeline.report.call_rows import SIGNS
@@ -81,7 +80,7 @@ def drawn(one: Diff) -> Iterator[str]:
     if rows.height:
         width = shutil.get_terminal_size((WIDTH, 0)).columns
         yield ""
-        yield render(rows, width).text
+        yield fitted(rows, width)
 
 
 def head(one: Diff) -> Iterator[str]:

@@ -17,23 +17,28 @@ from pipeline.cli.table import render
 from pipeline.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     import polars as pl
 
     from pipeline.tables.result import Result
 
-__all__ = ["emit", "say"]
+__all__ = ["emit", "fitted", "say", "terminal_width"]
 
 NOTES_INSIDE = "json"
 """The format that holds the notes itself."""
 
 
-def emit(result: Result, outputs: Outputs, *, cut: Result | None = None) -> None:
+def emit(
+    result: Result, outputs: Outputs, *, cut: Result | None = None, needed: Collection[str] = ()
+) -> None:
     """Write a result to stdout and to files.
 
     Args:
         result: every column and row.
         outputs: where to, in which formats.
         cut: what is for reading (table, md, html), if less than `result`.
+        needed: columns that a terminal shows however narrow it is.
 
     Raises:
         InputError: a file cannot be written, or stdout is a terminal and the format binary.
@@ -45,29 +50,40 @@ def emit(result: Result, outputs: Outputs, *, cut: Result | None = None) -> None
         for note in chosen.notes:
             say(f"note: {note}")
     if outputs.format == "table":
-        _print_table(chosen)
+        _print_table(chosen, needed)
     else:
         _print_bytes(encode(chosen, outputs.format), outputs.format)
 
 
-def _print_table(result: Result) -> None:
+def terminal_width() -> int | None:
+    """Return how wide stdout is in cells; None where it is no terminal."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def fitted(
+    rows: pl.DataFrame, width: int | None, *, needed: Collection[str] = (), styled: bool = False
+) -> str:
+    """Return a frame as a table that fits, and say which columns did not."""
+    table = render(rows, width, needed=needed, styled=styled)
+    if table.left_out:
+        say(
+            f"note: {', '.join(table.left_out)} did not fit: a wider terminal or --format csv shows all"
+        )
+    return table.text
+
+
+def _print_table(result: Result, needed: Collection[str]) -> None:
     result = directed(result)
-    _print_rows(result.rows)
+    _print_rows(result.rows, needed)
     for name, table in result.tables.items():
         if table.height:
             click.echo(f"\n{name}")
             _print_rows(table)
 
 
-def _print_rows(rows: pl.DataFrame) -> None:
-    terminal = sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if terminal else None
-    table = render(rows, width, styled=terminal and _may_style())
-    if table.left_out:
-        say(
-            f"note: {', '.join(table.left_out)} did not fit: a wider terminal or --format csv shows all"
-        )
-    click.echo(table.text)
+def _print_rows(rows: pl.DataFrame, needed: Collection[str] = ()) -> None:
+    width = terminal_width()
+    click.echo(fitted(rows, width, needed=needed, styled=width is not None and _may_style()))
 
 
 def _print_bytes(data: bytes, form: str) -> None:

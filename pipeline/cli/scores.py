@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pipeline.tables.result import Result
 
 READABLE_ROWS = 20
-KEYS = ("run_id", "task_id", "trial", "agent_version", "status")
+KEYS = ("run_id", "task_id", "trial", "agent", "agent_version", "status")
 """The columns that say which run a row is, where a row is to be read."""
 
 
@@ -70,15 +70,17 @@ def command(
     """Show the scores, one row per run.
 
     json, jsonl, csv and parquet hold every column and every run. To read (table, md, html), there
-    are the key columns, the headline metrics and 20 runs unless --columns and --limit say else.
+    are the key columns, what --sort names, the headline metrics and 20 runs unless --columns and
+    --limit say else.
     `trajtab show` shows one of them step by step; a note, in html a column, has the command.
     """
     rules = policy_of(Lake.open(lake), policy)
     ask = partial(scores, lake, where=where, sort=sort, policy=policy)
     cut = None
+    sorting = [] if sort is None else [sort.removeprefix("-")]
     if outputs.any_cut:
         most = READABLE_ROWS if limit is None else limit
-        cut = ask(limit=most, columns=columns or (*KEYS, *headline(rules)))
+        cut = ask(limit=most, columns=columns or (*KEYS, *sorting, *headline(rules)))
         if limit is None and cut.rows.height == most:
             cut.notes.append(f"the first {most} of {_count(lake, policy, where):,} runs")
         ids = cut.rows["run_id"].to_list() if "run_id" in cut.rows.columns else []
@@ -87,7 +89,7 @@ def command(
         if commands:
             cut.notes.append(f"one run, step by step: {commands[0]}")
     full = ask(limit=limit, columns=columns) if outputs.any_full or cut is None else cut
-    emit(full, outputs, cut=cut)
+    emit(full, outputs, cut=cut, needed=sorting)
 
 
 def show_command(lake: PathLike[str], run_id: str, policy: str | None) -> str:

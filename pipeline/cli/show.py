@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,8 +11,7 @@ import polars as pl
 from pipeline.cli.command import command as declare
 from pipeline.cli.files import write, write_results
 from pipeline.cli.options import Outputs, format_of, lake_argument, output_options, policy_option
-from pipeline.cli.output import emit, say
-from pipeline.cli.table import render
+from pipeline.cli.output import emit, fitted, say, terminal_width
 from pipeline.redact import redact
 from pipeline.report.run_page import run_page
 from pipeline.text import NULL, cell, one_line
@@ -28,6 +26,8 @@ MOST = 20
 
 INDENT = "  "
 TITLE = 10
+JOINED = "\u00a0"
+"""Holds a name and its value together where a line breaks."""
 
 
 _EXAMPLE = """\
@@ -64,13 +64,12 @@ def command(lake: PathLike[str], run_id: str, policy: str | None, outputs: Outpu
 
 def drawn(timeline: Timeline) -> Iterator[str]:
     """Yield a run's facts, scores and expected calls, then its steps, as lines."""
+    width = terminal_width()
     yield f"run {one_line(name(timeline))}"
-    yield from _titled(facts(timeline.run))
-    yield from _titled(standing(timeline))
-    yield from _titled(expected(timeline.expected))
+    for told in (facts(timeline.run), standing(timeline), expected(timeline.expected)):
+        yield from _titled(told, width)
     yield ""
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    yield render(readable(timeline.steps), width).text
+    yield fitted(readable(timeline.steps), width)
 
 
 def facts(run: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -131,15 +130,29 @@ def _marks() -> pl.Expr:
     return pl.concat_str(marks, separator=", ", ignore_nulls=True).replace("", None)
 
 
-def _titled(pairs: Iterator[tuple[str, str]]) -> Iterator[str]:
+def _titled(pairs: Iterator[tuple[str, str]], width: int | None) -> Iterator[str]:
+    """Yield pairs as lines of at most `width`, texts below each other; None is one line each."""
     for title, text in pairs:
-        if text != NULL:
-            yield f"{INDENT}{title:<{TITLE}}{text}"
+        if text == NULL:
+            continue
+        start = f"{INDENT}{title:<{TITLE}}"
+        lines = [start + text] if width is None else _wrapped(start, text, width)
+        yield from (line.replace(JOINED, " ") for line in lines)
+
+
+def _wrapped(start: str, text: str, width: int) -> list[str]:
+    return textwrap.wrap(
+        text,
+        max(width, len(start) + TITLE),
+        initial_indent=start,
+        subsequent_indent=" " * len(start),
+        break_on_hyphens=False,
+    )
 
 
 def _known(row: dict[str, Any], *keys: str) -> str:
     """Return the values that are known, each with its name."""
-    known = (f"{key} {_brief(row[key])}" for key in keys if row[key] is not None)
+    known = (f"{key}{JOINED}{_brief(row[key])}" for key in keys if row[key] is not None)
     return ", ".join(known) or NULL
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from io import StringIO
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,6 +16,8 @@ from rich.text import Text
 from pipeline.text import NULL, cell, judged, signed, visible
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     import polars as pl
 
 GAP = 2
@@ -28,6 +31,8 @@ LEAST = (
 CHANGES = ("delta", "relative_delta", "delta_std", "drop")
 """Columns whose numbers say which way something went."""
 JUDGED = ("verdict", "flip")
+
+_END = re.compile("_(low|high)$")
 
 
 @dataclass
@@ -58,10 +63,23 @@ class Rendered(NamedTuple):
     left_out: list[str]
 
 
-def render(rows: pl.DataFrame, width: int | None = None, *, styled: bool = False) -> Rendered:
-    """Render a frame in at most `width` terminal cells; None is as wide as it takes."""
+def render(
+    rows: pl.DataFrame,
+    width: int | None = None,
+    *,
+    needed: Collection[str] = (),
+    styled: bool = False,
+) -> Rendered:
+    """Render a frame in at most `width` terminal cells; None is as wide as it takes.
+
+    Args:
+        rows: the frame.
+        width: in cells.
+        needed: columns that stay whatever else has to go.
+        styled: heads in bold?
+    """
     columns = [shown(rows[name]) for name in rows.columns]
-    kept = columns if width is None else fitting(columns, width)
+    kept = columns if width is None else fitting(columns, width, needed)
     left_out = [column.name for column in columns if column not in kept]
     return Rendered(_drawn(kept, width, styled=styled), left_out)
 
@@ -80,16 +98,30 @@ def _cell(name: str, value: Any) -> str:
     return judged(value) if name in JUDGED and isinstance(value, str) else cell(value)
 
 
-def fitting(columns: list[Shown], width: int) -> list[Shown]:
-    """Break long headers, then leave out columns, until the rest fits; the first always stays."""
+def fitting(columns: list[Shown], width: int, needed: Collection[str] = ()) -> list[Shown]:
+    """Break long headers, then leave out columns, until the rest fits; the first always stays.
+
+    The two ends of an interval go together: one alone would be read as something else.
+    """
     kept = list(columns)
     if _least_width(kept) > width:
         for column in kept:
             column.header = broken(column.name, column.widest)
-    droppable = sorted(columns[:0:-1], key=_worth)
+    droppable = sorted((c for c in columns[:0:-1] if c.name not in needed), key=_worth)
     while _least_width(kept) > width and droppable:
-        kept.remove(droppable.pop(0))
+        least = _interval(droppable[0].name)
+        kept = [column for column in kept if _interval(column.name) != least]
+        droppable = [column for column in droppable if column in kept]
     return kept
+
+
+def _interval(name: str) -> str:
+    """Return one name for both ends of an interval, a column's own for any other.
+
+    >>> [_interval(name) for name in ("ci_low", "ci_high", "mean")]
+    ['ci_…', 'ci_…', 'mean']
+    """
+    return _END.sub("_…", name)
 
 
 def broken(name: str, width: int) -> str:
