@@ -8,7 +8,6 @@ larger than a window may be is for whoever looks to walk, token by token.
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import msgspec
@@ -25,6 +24,8 @@ PATIENCE = 256
 """A value is not tried before so small a part of what was read in vain is walked: damage at the end
 of many nested brackets would be read once for each of them."""
 _TOO_DEEP = 1 << 16
+PAUSE = 16
+"""Where many values were looked for in vain, so many times their bytes are passed one by one."""
 
 # A whole string, an unfinished string at the end of what was read, or one structural byte.
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|"(?:[^"\\]|\\.)*+\\?\Z|[\[\]{},:]', re.DOTALL)
@@ -97,6 +98,7 @@ class Window:
         self.counted = 0
         self.ended = False
         self._patient = 0  # the file offset up to which no value is tried
+        self._by_one = 0  # the file offset up to which values are not looked for many at a time
 
     def grow(self) -> bool:
         """Read on; tell whether there was more."""
@@ -187,13 +189,17 @@ class Window:
         data = self.data
         between = _OBJECT.match(data, comma)
         closed = _CLOSED.search(data, max(0, comma - _MARGIN), comma)
-        if between is not None and closed is not None:
-            at = data.rfind(data[closed.start() : between.end()], comma)
-            if at >= 0:
-                with suppress(msgspec.DecodeError, RecursionError):
-                    value = data[comma + 1 : at + len(closed[1])]
-                    return _list(b"[%b]" % value), at + comma + 1 - closed.start()
-        return [], comma + 1
+        if between is None or closed is None or self.base + comma < self._by_one:
+            return [], comma + 1
+        at = data.rfind(data[closed.start() : between.end()], comma)
+        if at < 0:
+            return [], comma + 1
+        value = data[comma + 1 : at + len(closed[1])]
+        try:
+            return _list(b"[%b]" % value), at + comma + 1 - closed.start()
+        except (msgspec.DecodeError, RecursionError):
+            self._by_one = self.base + comma + len(value) * PAUSE
+            return [], comma + 1
 
     def placed(self, found: Iterable[msgspec.Raw], position: int) -> Iterator[Element]:
         """Tell where elements stand: between them, and before them, are commas and blanks."""

@@ -93,11 +93,13 @@ def test_sound_elements_are_passed_many_at_a_time(
     """Nothing inside of them is walked: the decoder's words for where a value ends are as known."""
     monkeypatch.setattr(window, "BLOCK", block)
     calls: Counter[str] = Counter()
+    held: list[int] = []
     for name in ("next_token", "sound", "grow"):
         original = getattr(Window, name)
 
         def counted(*args: Any, _name: str = name, _original: Any = original) -> Any:
             calls[_name] += 1
+            held.append(len(args[0].data))
             return _original(*args)
 
         monkeypatch.setattr(Window, name, counted)
@@ -109,6 +111,7 @@ def test_sound_elements_are_passed_many_at_a_time(
     blocks = len(data) // block + 1
     assert calls["next_token"] < 10
     assert calls["grow"] <= blocks + 5
+    assert max(held) <= 3 * block
     # Once or twice a block: of what is left of it, the first is passed alone.
     assert calls["sound"] <= 4 * blocks + 5
 
