@@ -199,8 +199,8 @@ def unresolved(copies: Counter[str]) -> str:
     named = ", ".join(f"{run_id} ({n:,})" for run_id, n in copies.most_common(FEW))
     more = f", {len(copies) - FEW:,} more" if len(copies) > FEW else ""
     return (
-        f"warning: {copies.total():,} copies of {counted(len(copies), 'run')} stay beside others, "
-        f"as none contains the other's calls: {named}{more}; `trajtab check LAKE` says where"
+        f"warning: copies of {counted(len(copies), 'run')} stay beside each other, as none contains "
+        f"another's calls; landed now: {named}{more}; `trajtab check LAKE` names their files"
     )
 
 

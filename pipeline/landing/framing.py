@@ -7,20 +7,24 @@ Whatever a bracket opens is passed in one step where a decoder can read it.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO
 
-from pipeline.landing.whole import Element, elements, whole
+import msgspec
+
 from pipeline.landing.window import Window
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Generator, Iterator
+
+    from pipeline.landing.whole import Element
 
 
 class _Place:
     """Where the scan is: how many brackets are open, and where the wanted array's elements begin."""
 
     def __init__(self, member: str | None) -> None:
-        self._wanted = None if member is None else b'"%b"' % member.encode()
+        self._wanted = member
         self._key = b""  # the last string at depth 1: the name of the member whose value comes next
         self.depth = 0
         self.inside: int | None = None  # the depth of the wanted array's elements, once it is open
@@ -31,11 +35,10 @@ class _Place:
 
     def opened(self, mark: bytes) -> bool:
         """Count an opening bracket; tell whether it opens the wanted array."""
-        wanted = (
-            self.depth == 0
-            if self._wanted is None
-            else (self.depth, self._key) == (1, self._wanted)
-        )
+        if self._wanted is None:
+            wanted = self.depth == 0
+        else:
+            wanted = self.depth == 1 and name_of(self._key[1:-1]) == self._wanted
         self.depth += 1
         if mark == b"[" and self.inside is None and wanted:
             self.inside = self.depth
@@ -48,35 +51,38 @@ class _Place:
         return self.inside is not None and self.depth < self.inside
 
 
+def name_of(spelled: bytes) -> str:
+    r"""Return a member's name.
+
+    >>> name_of(b"runs"), name_of(rb"\u0072uns")
+    ('runs', 'runs')
+    """
+    if b"\\" in spelled:
+        with suppress(msgspec.DecodeError):
+            return str(msgspec.json.decode(b'"%b"' % spelled))
+    return spelled.decode(errors="replace")
+
+
 def elements_of(file: BinaryIO, member: str | None = None) -> Iterator[Element]:
     """Yield the elements of the top array, or of the array `member` of the top object.
 
     An array that the file cuts off yields its last, unfinished element too: whoever decodes it
-    will say so. Memory: one block, or one element if that is larger; a sound file that fits is
-    decoded as a whole.
+    will say so. Memory: one block, or one element if that is larger.
     """
-    text = whole(file)
-    found = None if text is None else elements(text, member)
-    if found is not None:
-        yield from found
-    else:
-        file.seek(0)
-        yield from _scanned(file, member)
+    file.seek(0)
+    yield from _scanned(Window(file), _Place(member))
 
 
-def _scanned(file: BinaryIO, member: str | None) -> Iterator[Element]:
-    window = Window(file)
-    place = _Place(member)
+def _scanned(window: Window, place: _Place) -> Iterator[Element]:
     start = position = 0  # where the current element begins, and how far the scan is
     while (token := window.next_token(position)) is not None:
         text = token.group()
         mark, position = text[:1], token.end()
-        element = None
         if mark == b'"':
             place.string(text)
         elif mark in b"[{":
             if place.opened(mark):
-                start = position
+                start = position = yield from _sound(window, position)
             else:
                 position = _passed(place, window, token.start())
         elif mark in b"]}":
@@ -84,15 +90,28 @@ def _scanned(file: BinaryIO, member: str | None) -> Iterator[Element]:
                 yield from window.elements(start, token.start())
                 return
         elif mark == b"," and place.depth == place.inside:
-            element = window.elements(start, token.start())
-            start = position
-        yield from element or ()
+            yield from window.elements(start, token.start())
+            start = position = yield from _sound(window, position)
         done = position if place.inside is None else start
         if window.done_with(done):
             window.drop(done)
             position, start = position - done, 0
     if place.inside is not None:
         yield from window.elements(start, len(window.data))
+
+
+def _sound(window: Window, start: int) -> Generator[Element, None, int]:
+    """Yield elements as long as they are sound, from one's begin on; return where one is not."""
+    while (comma := window.sound(begin := window.skip(start))) is not None:
+        if window.data[comma : comma + 1] != b",":
+            break
+        yield from window.elements(begin, comma)
+        found, start = window.many(comma)
+        yield from window.placed(found, comma)
+        if window.done_with(start):
+            window.drop(start)
+            start = 0
+    return start
 
 
 def _passed(place: _Place, window: Window, opening: int) -> int:

@@ -6,19 +6,15 @@ tolerance: what is damaged is for the scanner (`pipeline.landing.framing`).
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-import msgspec
-
 from pipeline.landing.documents import Extent
+from pipeline.landing.framing import name_of
 from pipeline.landing.whole import whole
 from pipeline.landing.window import Window
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-_BLANKS = re.compile(rb"[ \t\r\n]*+")
 
 
 class Member(NamedTuple):
@@ -31,9 +27,7 @@ class Member(NamedTuple):
     @property
     def name(self) -> str:
         """Its name."""
-        if b"\\" in self.spelled:
-            return str(msgspec.json.decode(b'"%b"' % self.spelled))
-        return self.spelled.decode(errors="replace")
+        return name_of(self.spelled)
 
 
 def layout(file: BinaryIO) -> list[Member] | None:
@@ -58,7 +52,10 @@ def layout(file: BinaryIO) -> list[Member] | None:
         found.append(Member(name, Extent(line, begin, reading.offset - begin), mark == b"["))
         return True
 
-    sound = reading.entries(b"}", member) if reading.mark() == b"{" else reading.document()
+    try:
+        sound = reading.entries(b"}", member) if reading.mark() == b"{" else reading.document()
+    except RecursionError:
+        return None
     return found if sound and not reading.mark() else None
 
 
@@ -84,7 +81,7 @@ class _Reading:
         """Return the next byte that is no blank; nothing at the file's end."""
         window = self._window
         while True:
-            self._at = _BLANKS.match(window.data, self._at).end()  # type: ignore[union-attr]  # it may be empty
+            self._at = window.skip(self._at)
             if window.done_with(self._at):
                 self._drop()
             if self._at < len(window.data) or window.ended:
@@ -112,7 +109,7 @@ class _Reading:
         return self._passed() or self._by_entries(mark)
 
     def _passed(self) -> bool:
-        end = self._window.past(self._at)
+        end = self._window.sound(self._at)
         self._at = self._at if end is None else end
         return end is not None
 

@@ -1,8 +1,7 @@
--- Copies of one run of which neither contains the other's calls: all of them count. The first five are
--- named.
+-- Copies of one run of which neither contains the other's calls: all of them count.
 --
 -- Severity    warning
--- Grain       one row per run
+-- Grain       one row per run, which names the first five copies
 SELECT
     any_value(run_id) AS subject,
     format(

@@ -76,7 +76,8 @@ def test_another_copy_of_a_run_warns(run, tmp_path):
     for tool in ("search", "book"):
         (tmp_path / f"{tool}.jsonl").write_text(calls % tool)
         result = run("land", f"{tool}.jsonl", "--lake", "lake")
-    assert "note: warning: 1 runs differ from a copy landed before; both stay: c\n" in result.stderr
+    said = "copies of 1 run stay beside each other, as none contains another's calls; landed now: c (1)"
+    assert f"note: warning: {said}; `trajtab check LAKE` names their files\n" in result.stderr
 
 
 def test_strict_stops_at_the_first_and_lands_nothing(run, tmp_path):

@@ -255,8 +255,10 @@ def test_a_run_is_named_once_however_many_of_its_copies_stay(
     report = land([source], lake, workers=1)
     assert report.batches == 10
     assert report.unresolved == {f"r{i}": 200 for i in range(5)}
-    said = "1,000 copies of 5 runs stay beside others, as none contains the other's calls"
-    assert unresolved(report.unresolved).startswith(f"warning: {said}: r0 (200), r1 (200), ")
+    said = "copies of 5 runs stay beside each other, as none contains another's calls"
+    assert unresolved(report.unresolved).startswith(
+        f"warning: {said}; landed now: r0 (200), r1 (200), "
+    )
     again = land([source], lake, workers=1)
     assert (again.already, again.unresolved) == (10, {})
 

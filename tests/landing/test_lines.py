@@ -1,12 +1,10 @@
-"""Lines found a block at a time, and elements found by a decoder: the same as one by one."""
+"""Lines found a block at a time: the same as one by one."""
 
 from __future__ import annotations
 
 import json
-from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -15,10 +13,8 @@ from hypothesis import strategies as st
 import pipeline.landing.chunks
 import pipeline.landing.lines
 import pipeline.landing.printed
-import pipeline.landing.whole
 from pipeline import land
 from pipeline.lake import Lake
-from pipeline.landing.framing import elements_of
 from pipeline.landing.glue import unglued
 from pipeline.landing.printed import ALONE, goes_on, printed
 from pipeline.landing.reader import Piece, Source
@@ -66,40 +62,6 @@ def test_blocks_hold_the_lines(lines: list[bytes], ended: bool, block: int, glue
         patch.setattr(pipeline.landing.printed, "MOST_TRIES", 99)
         found = list(Source(path, str(path)).lines(glued=glued))
         assert found == line_by_line(path, glued=glued)
-
-
-VALUE = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=6),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
-    max_leaves=6,
-)  # fmt: skip
-
-
-@given(
-    values=st.lists(VALUE, max_size=6),
-    before=st.dictionaries(st.text(max_size=4), VALUE, max_size=2),
-    indent=st.sampled_from([None, 0, 2]),
-    ascii_only=st.booleans(),
-    cut=st.integers(0, 3),
-)
-def test_the_decoder_finds_the_elements_that_the_scanner_finds(
-    values: list[Any], before: dict[str, Any], indent: int | None, ascii_only: bool, cut: int
-) -> None:
-    for member, value in ((None, values), ("runs", {**before, "runs": values, "z": [1]})):
-        data = b" \n" + json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode() + b"\n"
-        data = data[: len(data) - cut]
-        by_decoder = list(elements_of(BytesIO(data), member))
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(pipeline.landing.whole, "MOST_BYTES", -1)
-            assert list(elements_of(BytesIO(data), member)) == by_decoder
-        for element in by_decoder:
-            assert data[element.offset :].startswith(element.data)
-            assert data.count(b"\n", 0, element.offset) == element.line - 1
-
-
-def test_of_two_members_of_one_name_the_first_is_meant() -> None:
-    data = b'{"runs": [1, 2], "runs": [3]}'
-    assert [element.data for element in elements_of(BytesIO(data), "runs")] == [b"1", b"2"]
 
 
 def run(number: int) -> bytes:
