@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from pipeline.landing.plain_calls import plain_value
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -45,6 +47,8 @@ def decoded(text: str) -> Any:
 def _literal(text: str) -> Any:
     if len(text) > _LONGEST_LITERAL:
         return None
+    if (plain := plain_value(text)) is not None:
+        return plain
     try:
         with warnings.catch_warnings():  # an odd escape in someone's log is no concern here
             warnings.simplefilter("ignore")

@@ -59,9 +59,8 @@ _ROLES = {
     "function": "tool",
     **_TYPES,
 }
-_WORDS = {"role", "content"}
+_WORDS, _SPOKEN = {"role", "type", "content"}, {"", "message", *_TYPES}
 """Most messages are no more than a role and a text: these are read at once."""
-_SPEAKERS = {role for role, stands_for in _ROLES.items() if stands_for != "tool"}
 _HOLDERS = ("messages", "choices", "candidates", "generations", "contents", "output", "input")
 _SYSTEM = ("system", "instructions", "system_instruction", "systemInstruction")
 _NAME = ("name", "toolName", "tool_name")
@@ -166,22 +165,31 @@ def _of_item(item: Any, role: str | None) -> list[Said]:
 
 
 def _of_object(value: dict[str, Any], role: str | None) -> list[Said]:
-    if value.keys() == _WORDS and (text := _words(value["content"])):
-        told = value["role"]
-        if told.__class__ is str and told in _SPEAKERS:
-            return [Said(_ROLES[told], text)]
     value = _unwrapped(value)
-    if _role(value) is None and not _is_call(value) and _kind(value) not in _RESULTS:
-        holder = next((name for name in _HOLDERS if _holds(value.get(name))), None)
-        if holder is not None:
-            return [*_system(value), *messages(value[holder], role)]
-        if isinstance(value.get("content"), dict):  # Gemini: a candidate, an ADK response
-            return _of_object(value["content"], role)
-        if isinstance(value.get("prompt"), str | list):
-            return [*_system(value), *messages(value["prompt"], "user")]
-        if isinstance(value.get("args"), list) and len(value) <= len(("args", "kwargs")):
-            return messages(value["args"], role)
+    speaker, kind = _role(value), _kind(value)
+    if speaker is None:
+        if not _is_call(value) and kind not in _RESULTS:
+            held = _of_holder(value, role)
+            if held is not None:
+                return held
+    elif speaker != "tool" and kind in _SPOKEN and value.keys() <= _WORDS:
+        text = _words(value.get("content"))
+        return [Said(speaker, text)] if text else _spoken(value, role)
     return _spoken(value, role)
+
+
+def _of_holder(value: dict[str, Any], role: str | None) -> list[Said] | None:
+    """Read the messages that an object holds; None where it holds none."""
+    holder = next((name for name in _HOLDERS if name in value and _holds(value[name])), None)
+    if holder is not None:
+        return [*_system(value), *messages(value[holder], role)]
+    if isinstance(value.get("content"), dict):  # Gemini: a candidate, an ADK response
+        return _of_object(value["content"], role)
+    if isinstance(value.get("prompt"), str | list):
+        return [*_system(value), *messages(value["prompt"], "user")]
+    if isinstance(value.get("args"), list) and len(value) <= len(("args", "kwargs")):
+        return messages(value["args"], role)
+    return None
 
 
 def _words(content: Any) -> str | None:
@@ -215,6 +223,8 @@ def _system(value: dict[str, Any]) -> list[Said]:
     config = value.get("config")
     holders = [value, config] if isinstance(config, dict) else [value]
     given = next((one[name] for one in holders for name in _SYSTEM if one.get(name)), None)
+    if given is None:
+        return []
     said = together(messages(given, "system"))
     return [] if said is None or said.text is None else [Said("system", said.text)]
 

@@ -56,7 +56,7 @@ def unheard(message: Any, *, surely: bool = False) -> Unmapped:
     return found
 
 
-def _look(message: Any, at: str, surely: bool, found: Unmapped) -> None:  # noqa: FBT001
+def _look(message: Any, at: str, surely: bool, found: Unmapped) -> None:
     """Add what is not known of a message that stands at a place."""
     if isinstance(message, list):
         for item in message:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Many(NamedTuple):
-    """Many records of one run each."""
+    """Many records of one run each, or of tasks alone."""
 
     runs: Sequence[Told]
     references: Sequence[References | None]
