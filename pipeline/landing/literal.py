@@ -105,7 +105,7 @@ def branch(attributes: Mapping[str, Any], prefix: str) -> Any:
     return _unfolded(decoded(whole) if isinstance(whole, str) else whole)
 
 
-@lru_cache(1024)
+@lru_cache(256)
 def _under(names: tuple[str, ...], prefix: str) -> tuple[list[str], Any]:
     """Return which names stand under a prefix, and the tree they make: where each of them goes."""
     dotted = f"{prefix}."
