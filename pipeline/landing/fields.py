@@ -49,6 +49,9 @@ class StepColumns(NamedTuple):
         return not no_value(self.columns.get(name, ()))
 
 
+NO_STEPS = StepColumns({}, [])
+
+
 def listed(steps: Sequence[list[Step]]) -> StepColumns:
     """Return steps that are listed run by run."""
     return StepColumns(by_field(list(chain.from_iterable(steps))), list(map(len, steps)))

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from pipeline.landing.plain_calls import plain_value
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -45,6 +47,8 @@ def decoded(text: str) -> Any:
 def _literal(text: str) -> Any:
     if len(text) > _LONGEST_LITERAL:
         return None
+    if (plain := plain_value(text)) is not None:
+        return plain
     try:
         with warnings.catch_warnings():  # an odd escape in someone's log is no concern here
             warnings.simplefilter("ignore")
@@ -101,7 +105,7 @@ def branch(attributes: Mapping[str, Any], prefix: str) -> Any:
     return _unfolded(decoded(whole) if isinstance(whole, str) else whole)
 
 
-@lru_cache(1024)
+@lru_cache(256)
 def _under(names: tuple[str, ...], prefix: str) -> tuple[list[str], Any]:
     """Return which names stand under a prefix, and the tree they make: where each of them goes."""
     dotted = f"{prefix}."

@@ -21,6 +21,7 @@ _VALUE = rf"(?:{_ONE}|{_LIST}|{_DICT})"
 _GIVEN = rf"(?:{_WORD} *= *)?{_VALUE}"
 _CALL = rf"{_WORD}(?:\.{_WORD})*+\((?:{_GIVEN}(?:, *{_GIVEN})*+)?\)"
 _CALLS = re.compile(rf"{_CALL}|\[ *{_CALL}(?:, *{_CALL})*+ *\]", re.ASCII)
+_PLAIN = re.compile(rf"{_LIST}|{_DICT}", re.ASCII)
 _EACH_CALL = re.compile(rf"({_WORD}(?:\.{_WORD})*+)\(((?:{_GIVEN}(?:, *{_GIVEN})*+)?)\)", re.ASCII)
 _EACH_GIVEN = re.compile(rf"(?:({_WORD}) *= *)?({_VALUE})", re.ASCII)
 _EACH_ONE = re.compile(_ONE, re.ASCII)
@@ -61,6 +62,15 @@ def plain_calls(text: str) -> list[Plain] | None:
             return None
         found.append(call)
     return found
+
+
+def plain_value(text: str) -> Any:
+    r"""Return the value that a text is, if it is a plain list or dict; None where the parser must look.
+
+    >>> plain_value("{'city': 'Oslo', 'day': None}"), plain_value("{'a': {}}"), plain_value("{'a'}")
+    ({'city': 'Oslo', 'day': None}, None, None)
+    """
+    return _value(text) if _PLAIN.fullmatch(text) else None
 
 
 def _value(text: str) -> Any:

@@ -126,15 +126,8 @@ class Rows:
                 return False  # whose record it is shows one by one
             unmapped = list(_names_by_record(many))
             tasks = [(self._told(task), task) for task in many.tasks]
-            records = zip(many.runs, group.bodies, group.occurrences, strict=True)
-            ids = [
-                run.run_id or self._derived(xxh3_64(data), run, 0, nth)
-                for run, data, nth in records
-            ]
-            keys = identities(ids, many.runs, self._labels)
-            size = len(ids)
-            silences = [form.silence_is_success] * size
-            self._enter(many, Origin(ids, keys, group.lines, [shown] * size, silences))
+            if many.runs:
+                self._enter(many, self._origin(shown, group, many.runs, form))
             for told, task in tasks:
                 _take(self._tasks, told, task)
             for names in unmapped:
@@ -145,6 +138,16 @@ class Rows:
         except Exception:  # noqa: BLE001 - whatever it is, one by one the records will tell
             return False
         return True
+
+    def _origin(self, shown: str, group: Group, runs: Sequence[Told], form: Format) -> Origin:
+        """Return what the rows of runs share that are one of each record."""
+        records = zip(runs, group.bodies, group.occurrences, strict=True)
+        ids = [
+            run.run_id or self._derived(xxh3_64(data), run, 0, nth) for run, data, nth in records
+        ]
+        keys = identities(ids, runs, self._labels)
+        size = len(ids)
+        return Origin(ids, keys, group.lines, [shown] * size, [form.silence_is_success] * size)
 
     def _withheld(self, item: Item) -> Item:
         return withhold(item, secrets=self._options.redact, drop=self._options.drop)

@@ -12,39 +12,25 @@ from functools import lru_cache
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, UnsetType
 
 from pipeline.landing.canonical import canonical_json
-from pipeline.landing.literal import decoded, members, raw
+from pipeline.landing.literal import decoded, members
+from pipeline.landing.parts import (
+    CALL_MEMBERS,
+    RESULT_MEMBERS,
+    RESULTS,
+    SILENT,
+    Call,
+    Result,
+    Said,
+    add_call,
+    is_call,
+    kind_of,
+    read_part,
+    result_of,
+)
 
-Raw = msgspec.Raw | UnsetType
-
-
-class Call(msgspec.Struct):
-    """A tool call a model asked for."""
-
-    name: str
-    arguments: Raw = UNSET
-    id: str | None = None
-
-
-class Result(msgspec.Struct):
-    """What a call returned, as it was told to the model."""
-
-    output: Any = None
-    id: str | None = None
-    name: str | None = None
-    failed: bool | None = None
-
-
-class Said(msgspec.Struct):
-    """One message. The role is None where the log does not tell it."""
-
-    role: str | None
-    text: str | None = None
-    calls: list[Call] = []
-    results: list[Result] = []
-
+__all__ = ("Call", "Result", "Said", "messages", "together")
 
 _TYPES = {
     "human": "user", "HumanMessage": "user", "HumanMessageChunk": "user",
@@ -59,20 +45,10 @@ _ROLES = {
     "function": "tool",
     **_TYPES,
 }
-_WORDS = {"role", "content"}
+_WORDS, _SPOKEN = {"role", "type", "content"}, {"", "message", *_TYPES}
 """Most messages are no more than a role and a text: these are read at once."""
-_SPEAKERS = {role for role, stands_for in _ROLES.items() if stands_for != "tool"}
 _HOLDERS = ("messages", "choices", "candidates", "generations", "contents", "output", "input")
 _SYSTEM = ("system", "instructions", "system_instruction", "systemInstruction")
-_NAME = ("name", "toolName", "tool_name")
-_ID = ("call_id", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "id")
-_ARGUMENTS = ("arguments", "args", "input", "parameters")
-_OUTPUT = ("response", "result", "content", "output")
-_CALLS = {"tool_call", "tool_use", "tool-call", "function_call", "server_tool_call"}
-_RESULTS = {"tool_call_response", "tool_result", "tool-result", "function_call_output"}
-_SILENT = {"reasoning", "thinking", "redacted_thinking"}
-_CALL_MEMBERS = ("function_call", "functionCall", "toolUse")
-_RESULT_MEMBERS = ("function_response", "functionResponse", "toolResult")
 _LONG = 1 << 14
 """Messages beyond this size are not kept for when they are repeated."""
 _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -166,22 +142,31 @@ def _of_item(item: Any, role: str | None) -> list[Said]:
 
 
 def _of_object(value: dict[str, Any], role: str | None) -> list[Said]:
-    if value.keys() == _WORDS and (text := _words(value["content"])):
-        told = value["role"]
-        if told.__class__ is str and told in _SPEAKERS:
-            return [Said(_ROLES[told], text)]
     value = _unwrapped(value)
-    if _role(value) is None and not _is_call(value) and _kind(value) not in _RESULTS:
-        holder = next((name for name in _HOLDERS if _holds(value.get(name))), None)
-        if holder is not None:
-            return [*_system(value), *messages(value[holder], role)]
-        if isinstance(value.get("content"), dict):  # Gemini: a candidate, an ADK response
-            return _of_object(value["content"], role)
-        if isinstance(value.get("prompt"), str | list):
-            return [*_system(value), *messages(value["prompt"], "user")]
-        if isinstance(value.get("args"), list) and len(value) <= len(("args", "kwargs")):
-            return messages(value["args"], role)
+    speaker, kind = _role(value), kind_of(value)
+    if speaker is None:
+        if not is_call(value) and kind not in RESULTS:
+            held = _of_holder(value, role)
+            if held is not None:
+                return held
+    elif speaker != "tool" and kind in _SPOKEN and value.keys() <= _WORDS:
+        text = _words(value.get("content"))
+        return [Said(speaker, text)] if text else _spoken(value, role)
     return _spoken(value, role)
+
+
+def _of_holder(value: dict[str, Any], role: str | None) -> list[Said] | None:
+    """Read the messages that an object holds; None where it holds none."""
+    holder = next((name for name in _HOLDERS if name in value and _holds(value[name])), None)
+    if holder is not None:
+        return [*_system(value), *messages(value[holder], role)]
+    if isinstance(value.get("content"), dict):  # Gemini: a candidate, an ADK response
+        return _of_object(value["content"], role)
+    if isinstance(value.get("prompt"), str | list):
+        return [*_system(value), *messages(value["prompt"], "user")]
+    if isinstance(value.get("args"), list) and len(value) <= len(("args", "kwargs")):
+        return messages(value["args"], role)
+    return None
 
 
 def _words(content: Any) -> str | None:
@@ -215,6 +200,8 @@ def _system(value: dict[str, Any]) -> list[Said]:
     config = value.get("config")
     holders = [value, config] if isinstance(config, dict) else [value]
     given = next((one[name] for one in holders for name in _SYSTEM if one.get(name)), None)
+    if given is None:
+        return []
     said = together(messages(given, "system"))
     return [] if said is None or said.text is None else [Said("system", said.text)]
 
@@ -222,31 +209,20 @@ def _system(value: dict[str, Any]) -> list[Said]:
 def _role(value: dict[str, Any]) -> str | None:
     role = value.get("role")
     known = _ROLES.get(role) if isinstance(role, str) else None
-    return known or _TYPES.get(_kind(value))
-
-
-def _kind(value: dict[str, Any]) -> str:
-    kind = value.get("type")
-    return kind if isinstance(kind, str) else ""
+    return known or _TYPES.get(kind_of(value))
 
 
 _TELLING = {
     "role", "content", "contents", "parts", "text", "tool_calls",
-    *_CALL_MEMBERS, *_RESULT_MEMBERS,
+    *CALL_MEMBERS, *RESULT_MEMBERS,
 }  # fmt: skip
 
 
 def _spoken(value: dict[str, Any], role: str | None) -> list[Said]:
-    if _kind(value) in _SILENT:
+    if kind_of(value) in SILENT:
         return []
-    tells = _kind(value) in _RESULTS or not value.keys().isdisjoint(_TELLING)
-    return [_message(value, role)] if tells or _is_call(value) else []
-
-
-def _is_call(value: dict[str, Any]) -> bool:
-    if "toolName" in value or _kind(value) in _CALLS:
-        return True
-    return "function" in value and "arguments" in members(value, "function")
+    tells = kind_of(value) in RESULTS or not value.keys().isdisjoint(_TELLING)
+    return [_message(value, role)] if tells or is_call(value) else []
 
 
 def _message(value: dict[str, Any], role: str | None) -> Said:
@@ -254,20 +230,20 @@ def _message(value: dict[str, Any], role: str | None) -> Said:
     said = Said(_role(value), calls=[], results=[])
     texts: list[str] = []
     body = value.get("parts") or value.get("contents") or value.get("content") or None
-    alone = body is None or _kind(value) in _RESULTS or _is_call(value)
+    alone = body is None or kind_of(value) in RESULTS or is_call(value)
     for part in [value] if alone else _parts(body):
         if isinstance(part, str):
             texts.append(part)
         elif isinstance(part, dict):
-            _read_part(part, said, texts)
+            read_part(part, said, texts)
     given = value.get("tool_calls")
     if not given and "additional_kwargs" in value:
         given = members(value, "additional_kwargs").get("tool_calls")
     for call in given if isinstance(given, list) else ():
-        _add_call(call, said)
+        add_call(call, said)
     if said.role == "tool" and not said.results:
         output = "\n".join(texts) if texts else body
-        said.results.append(_result({**value, "output": output, "content": None}))
+        said.results.append(result_of({**value, "output": output, "content": None}))
     if said.role is None:
         said.role = _implied(said, role, bare=set(value) <= {"content"})
     said.text = "\n".join(texts) if texts else None
@@ -278,7 +254,7 @@ def _parts(body: Any) -> list[Any]:
     """Return a message's parts; text may hold nothing but calls."""
     if isinstance(body, str) and _words(body) is None:
         listed = decoded(body)
-        if isinstance(listed, list) and all(isinstance(x, dict) and _is_call(x) for x in listed):
+        if isinstance(listed, list) and all(isinstance(x, dict) and is_call(x) for x in listed):
             return listed
     return body if isinstance(body, list) else [body]
 
@@ -290,63 +266,3 @@ def _implied(said: Said, role: str | None, *, bare: bool) -> str | None:
     if said.calls:
         return "assistant"
     return None if bare and role == "user" else role
-
-
-def _read_part(part: dict[str, Any], said: Said, texts: list[str]) -> None:
-    part = members(part, "message_content") or part
-    kind = _kind(part)
-    call = _object_under(part, _CALL_MEMBERS)
-    result = _object_under(part, _RESULT_MEMBERS)
-    if result is not None or kind in _RESULTS:
-        said.results.append(_result(result or part))
-    elif call is not None or _is_call(part):
-        _add_call(call or part, said)
-    elif kind not in _SILENT and part.get("thought") is not True:
-        text = part.get("text", part.get("content") if kind == "text" else None)
-        if isinstance(text, str):
-            texts.append(text)
-
-
-def _object_under(part: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any] | None:
-    for name in names if not part.keys().isdisjoint(names) else ():
-        found = part.get(name)
-        if isinstance(found, dict):
-            return found
-    return None
-
-
-def _add_call(value: Any, said: Said) -> None:
-    if not isinstance(value, dict):
-        return
-    value = members(value, "tool_call") or value
-    holder = members(value, "function") or members(value, "custom") or value
-    name = _first(holder, _NAME)
-    if isinstance(name, str) and name:
-        key = next((key for key in _ARGUMENTS if key in holder), None)
-        given = UNSET if key is None else raw(holder[key])
-        said.calls.append(Call(name, given, _text(_first(value, _ID))))
-
-
-def _result(value: dict[str, Any]) -> Result:
-    output = _first(value, _OUTPUT)
-    if isinstance(output, list):
-        texts = [part["text"] for part in output if isinstance(part, dict) and "text" in part]
-        if texts and len(texts) == len(output) and all(isinstance(text, str) for text in texts):
-            output = "\n".join(texts)
-    failed = value["is_error"] if "is_error" in value else value.get("isError")
-    if failed is None and value.get("status") in ("error", "success"):
-        failed = value["status"] == "error"
-    told = bool(failed) if isinstance(failed, bool) else None
-    return Result(output, _text(_first(value, _ID)), _text(_first(value, _NAME)), told)
-
-
-def _first(value: dict[str, Any], names: tuple[str, ...]) -> Any:
-    for name in names:
-        found = value.get(name)
-        if found is not None:
-            return found
-    return None
-
-
-def _text(value: Any) -> str | None:
-    return str(value) or None if isinstance(value, str | int) else None

@@ -38,7 +38,8 @@ def tasks_frame(tasks: Sequence[Task], book: ReferenceBook, suite: str | None) -
         for task in tasks
     ]
     schema = pl.Schema({**Tasks.polars(), "mention": pl.Boolean()})
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    columns = zip(*rows, strict=True) if rows else ([],) * len(schema)
+    return pl.DataFrame(dict(zip(schema, columns, strict=True)), schema=schema)
 
 
 def _labels(task: Task) -> dict[str, Any] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from pipeline.landing.chat import final_output, prompt_hash
@@ -24,6 +24,14 @@ _SESSION = ("gen_ai.conversation.id", "session.id", "gcp.vertex.agent.session_id
 _USER = ("user.id", "enduser.id", "langfuse.user.id")
 _UNNAMED = "unknown_service"
 _METADATA = ("metadata", "langfuse.trace.metadata")
+_OWN = {
+    name: (f"trajtab.{name}", name, *others, f"metadata.{name}")
+    for name, others in {
+        "task_id": ("test.case.name",), "trial": (), "suite": ("test.suite.name",),
+    }.items()
+}  # fmt: skip
+"""What tells of the run as a whole, under one of our own names."""
+_ASKED = frozenset(chain(_SESSION, _USER, _METADATA, *_OWN.values()))
 
 
 def run_of(trace_id: str | None, spans: Iterable[Span]) -> Run | None:
@@ -43,9 +51,9 @@ def run_of(trace_id: str | None, spans: Iterable[Span]) -> Run | None:
         unmapped=_unmapped(tree, steps),
         trace=trace_id is not None,
         run_id=trace_id,
-        task_id=given.text("task_id", "test.case.name"),
+        task_id=given.text("task_id"),
         trial=given.number("trial"),
-        suite=given.text("suite", "test.suite.name"),
+        suite=given.text("suite"),
         agent=_agent(tree) or _service(resource),
         agent_version=_version(tree) or _text(resource.get("service.version")),
         model=model_of(steps),
@@ -95,7 +103,7 @@ class Given:
     def __init__(self, tree: Tree, resource: Mapping[str, Any]) -> None:
         told = (*(span.attributes for span in tree.spans), resource)
         self._holders = [attributes for attributes in told if attributes]
-        self._names = set().union(*self._holders)
+        self._names = _ASKED.intersection(chain.from_iterable(self._holders))
         self._resource = resource
 
     def _values(self, names: Iterable[str]) -> Iterator[Any]:
@@ -104,22 +112,24 @@ class Given:
                 if holder.get(name) is not None:
                     yield holder[name]
 
-    def _told(self, name: str, *others: str) -> Iterator[Any]:
+    def _told(self, name: str) -> Iterator[Any]:
         """Yield what spans say of the run under one of our own names, or in their metadata."""
-        names = _spellings(name, others)
-        if not self._names.isdisjoint(names):
-            yield from self._values(names)
+        yield from self._values(_OWN[name])
         for value in self._values(_METADATA):
             metadata = decoded(value) if isinstance(value, str) else value
             if isinstance(metadata, dict) and metadata.get(name) is not None:
                 yield metadata[name]
 
-    def text(self, name: str, *others: str) -> str | None:
+    def text(self, name: str) -> str | None:
         """Return the first text, or number as text, told under a name."""
-        return next(filter(None, map(_text, self._told(name, *others))), None)
+        if not self._names:
+            return None
+        return next(filter(None, map(_text, self._told(name))), None)
 
     def number(self, name: str) -> int | None:
         """Return the first count told under a name."""
+        if not self._names:
+            return None
         texts = (_text(value) for value in self._told(name))
         return next((int(text) for text in texts if text and text.isdecimal()), None)
 
@@ -131,11 +141,6 @@ class Given:
             "service": _service(self._resource),
         }
         return {name: value for name, value in found.items() if value is not None}
-
-
-@lru_cache(16)
-def _spellings(name: str, others: tuple[str, ...]) -> tuple[str, ...]:
-    return f"trajtab.{name}", name, *others, f"metadata.{name}"
 
 
 def _text(value: Any) -> str | None:

@@ -76,7 +76,7 @@ def left_out_attributes(at: str = "attributes") -> list[str]:
     return sorted(f"{at}.{name}" for name in (*_TEXTS, *_MACHINES))
 
 
-@lru_cache(1024)
+@lru_cache(256)
 def _kept(names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the attributes that are not left out: spans of one program have the same few sets."""
     return tuple(name for name in names if not _is_left_out(name))

@@ -33,10 +33,10 @@ def unwrapped(value: Any) -> Unmapped:
         return told(value)
     add(found, rest(value, _AROUND))
     for name in ("messages", "input", "output", "message"):
-        for message in _flat(value.get(name)):
+        for message in _flat(value[name]) if name in value else ():
             add(found, told(message), name)
     for name in ("generations", "choices"):
-        for choice in _flat(value.get(name)):
+        for choice in _flat(value[name]) if name in value else ():
             add(found, rest(choice, _CHOICE), name)
             for message in _flat(choice.get("message")):
                 add(found, told(message), f"{name}.message")

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
 import pytest
+from both_ways import landed_alike, write_lines
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import SAMPLES
 
-from pipeline.lake import Lake
 from pipeline.landing import stage
 from pipeline.landing.land import land
 
@@ -95,31 +94,11 @@ TRIAL = st.fixed_dictionaries(
 )
 
 
-def _landed(log: Path, form: str, lake: Path, few: int) -> list[pl.DataFrame]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stage, "FEW", few)
-        land([log], lake, format=form, workers=1)
-    opened = Lake.open(lake)
-    return [
-        pl.read_parquet(folder.file(table), glob=False).drop("landed_at", strict=False)
-        for folder in (*opened.batches(), *opened.tasks())
-        for table in ("runs", "steps", "rejects", "tasks", "references")
-        if folder.rows(table)
-    ]
-
-
-def _both_ways(log: Path, form: str) -> None:
-    short, long = (_landed(log, form, log.parent / f"lake-{few}", few) for few in (1, 1000))
-    for one, other in zip(short, long, strict=True):
-        assert one.equals(other)
-
-
 @given(lines=st.lists(LINE, min_size=1, max_size=4))
 @settings(max_examples=60)
 def test_lines(lines: list[Any], tmp_path_factory: pytest.TempPathFactory) -> None:
-    log = tmp_path_factory.mktemp("short") / "chats.jsonl"
-    log.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    _both_ways(log, "openai_chat")
+    log = write_lines(tmp_path_factory.mktemp("short") / "chats.jsonl", lines)
+    landed_alike(log, "openai_chat")
 
 
 @given(trials=st.lists(TRIAL, min_size=1, max_size=4))
@@ -127,7 +106,7 @@ def test_lines(lines: list[Any], tmp_path_factory: pytest.TempPathFactory) -> No
 def test_trials(trials: list[Any], tmp_path_factory: pytest.TempPathFactory) -> None:
     log = tmp_path_factory.mktemp("short") / "trials.json"
     log.write_text(json.dumps(trials), encoding="utf-8")
-    _both_ways(log, "taubench_v1")
+    landed_alike(log, "taubench_v1")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.landing.plain_calls import plain_calls
+from pipeline.landing.plain_calls import plain_calls, plain_value
 from pipeline.landing.python_calls import calls_of
 
 Told = list[tuple[str, bytes, bool]] | None
@@ -129,6 +129,20 @@ def test_any_text_is_read_as_the_parser_reads_it(text: str) -> None:
 @settings(max_examples=500)
 def test_arguments_of_any_text_are_read_as_the_parser_reads_them(text: str) -> None:
     assert told(f"[f(a=1, b='c'), g({text})]") == by_parser(f"[f(a=1, b='c'), g({text})]")
+
+
+@given(st.lists(st.sampled_from(SNIPPETS), max_size=10).map("".join), st.sampled_from(["{}", "[]"]))
+@settings(max_examples=500)
+def test_any_value_is_read_as_the_parser_reads_it(text: str, around: str) -> None:
+    written = f"{around[0]}{text}{around[1]}"
+    found = plain_value(written)
+    if found is not None:
+        assert repr(found) == repr(ast.literal_eval(written))
+
+
+def test_plain_values_need_no_parser() -> None:
+    written = "{'city': 'Oslo', 'nights': 2, 'rate': 1.50, 'paid': False, 'by': None}"
+    assert plain_value(written) == ast.literal_eval(written)
 
 
 def test_plain_calls_need_no_parser() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pipeline.landing.canonical import arguments
 from pipeline.landing.said import messages, together
@@ -126,3 +128,29 @@ def test_a_request_with_its_system_prompt() -> None:
         ("system", "S"),
         ("user", "U"),
     ]
+
+
+@given(
+    message=st.fixed_dictionaries(
+        {},
+        optional={
+            "role": st.sampled_from(["user", "ai", "developer", "tool", "critic", ["user"], None]),
+            "type": st.sampled_from(["human", "ai", "message", "reasoning", "tool_result", "x", 1]),
+            "content": st.sampled_from(
+                ["Hi", "", '[{"type": "tool_use", "name": "f"}]', "[{", 3, []]
+            ),
+        },
+    ),
+)
+def test_a_message_of_a_role_and_a_text_is_read_as_any_other(
+    message: dict[str, Any],
+) -> None:
+    """A member more that says nothing has it read the long way."""
+    assert _read(message) == _read({**message, "name": None})
+
+
+def _read(message: dict[str, Any]) -> Any:
+    try:
+        return messages(message, None)
+    except TypeError:
+        return "unreadable"

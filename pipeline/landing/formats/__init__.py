@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Many(NamedTuple):
-    """Many records of one run each."""
+    """Many records of one run each, or of tasks alone."""
 
     runs: Sequence[Told]
     references: Sequence[References | None]
@@ -62,10 +62,11 @@ class Format(NamedTuple):
     lands: Literal["runs", "annotations"] = "runs"
     """Which room of the lake it fills: what agents did, or what people say of it."""
     decode_many: Callable[[Sequence[bytes], Any], Many] | None = None
-    """A short way for records without any flaw: the same as `decode` one by one, or any error.
+    """A short way for many records, given what `prepare` told: the same as `decode` one by one, or
+    any error, upon which they are decoded one by one.
 
-    A record with a field that the format does not know has a flaw, and so has a line that holds
-    several values: such lines are left whole until then.
+    It may refuse records with fields that the format does not know, or note these, as `decode`
+    does. Lines that hold several values are left whole until it has refused them.
     """
     identified: bool = False
     """Does every record give its run an id? Equal ones then need no telling apart."""

@@ -9,14 +9,15 @@ import msgspec
 from msgspec import UNSET
 
 from pipeline.landing.decode import decoding
-from pipeline.landing.formats import Format
+from pipeline.landing.fields import NO_STEPS
+from pipeline.landing.formats import Format, Many
 from pipeline.landing.formats.bfcl_result import suite_of
 from pipeline.landing.model import Expected, References, RejectError, Task
 from pipeline.landing.python_calls import PythonCall, calls_of
 from pipeline.landing.unmapped import Noting, decoder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pipeline.landing.reader import Head, Piece
 
@@ -29,6 +30,7 @@ class Record(Noting):
 
 
 _decode = decoder(Record)
+_encode = msgspec.json.Encoder().encode
 MOST_ALTERNATIVES = 32
 _ABSENT = object()
 """What "" among the acceptable values means: the argument may be left out."""
@@ -66,7 +68,7 @@ def _objects(values: dict[str, list[Any]]) -> list[dict[str, Any]]:
 def _single(call: dict[str, dict[str, Any]]) -> list[Expected]:
     """Return the spellings of one expected call, `{name: {argument: [acceptable values]}}`."""
     return [
-        Expected(name, msgspec.Raw(msgspec.json.encode(arguments)))
+        Expected(name, msgspec.Raw(_encode(arguments)))
         for name, acceptable in call.items()
         for arguments in _objects({key: _values(given) for key, given in acceptable.items()})
     ]
@@ -113,16 +115,24 @@ def _is_object(value: Any) -> bool:
     return isinstance(value, dict)
 
 
-def decode(piece: Piece, _context: Any = None) -> Iterator[Task]:
-    """Decode one line into its task."""
-    record = decoding(_decode, piece.data)
-    yield Task(
+def _task(record: Record) -> Task:
+    return Task(
         task_id=record.id,
         suite=suite_of(record.id),
         reference_complete=True,
         references=_references(record.ground_truth),
         unmapped=record.unmapped,
     )
+
+
+def decode(piece: Piece, _context: Any = None) -> Iterator[Task]:
+    """Decode one line into its task."""
+    yield _task(decoding(_decode, piece.data))
+
+
+def decode_many(bodies: Sequence[bytes], _context: Any) -> Many:
+    """Decode lines, one after the other."""
+    return Many([], [], NO_STEPS, [_task(_decode(body)) for body in bodies])
 
 
 def sniff(head: Head) -> str | None:
@@ -139,6 +149,7 @@ FORMAT = Format(
     sniff=sniff,
     pieces=lambda source: source.records(),
     decode=decode,
+    decode_many=decode_many,
     fills="tasks with expected calls: every acceptable spelling up to 32, else the first",
     lacks="runs (they are in the result files), prompts, names of arguments given by position",
     expects=("id", "ground_truth"),

@@ -80,6 +80,7 @@ class Exported(Noting):
     def span(self) -> Span:
         """Return the run as a span, with its reading."""
         failed = bool(self.error) or self.status == "error"
+        metadata = self.metadata
         return Span(
             id=self.id,
             parent=self.parent_run_id or None,
@@ -88,18 +89,18 @@ class Exported(Noting):
             end=None if self.status == _PENDING else nanos(self.end_time),
             failed=failed,
             error=self.error if failed else None,
-            attributes=self.metadata,
-            reading=self._reading(),
-            unmapped=self._unknown(),
+            attributes=metadata,
+            reading=self._reading(metadata),
+            unmapped=self._unknown(metadata),
         )
 
-    def _unknown(self) -> Unmapped:
+    def _unknown(self, metadata: dict[str, Any]) -> Unmapped:
         """Return what is not known of the run, of what its author told and of its messages."""
         found: Unmapped = {}
         add(found, self.unmapped)
         add(found, rest(_object(self.extra), _EXTRA), "extra")
         if self.parent_run_id is not None:  # a root's metadata are the run's labels
-            own = {k: v for k, v in self.metadata.items() if not k.startswith(_PRIVATE)}
+            own = {k: v for k, v in metadata.items() if not k.startswith(_PRIVATE)}
             add(found, rest(own), "metadata")
         role = _ROLES.get(self.run_type)
         if role == "llm":
@@ -109,11 +110,11 @@ class Exported(Noting):
             add(found, told(message) if "kwargs" in message else {}, "outputs.output")
         return found
 
-    def _reading(self) -> Reading:
+    def _reading(self, metadata: dict[str, Any]) -> Reading:
         role = _ROLES.get(self.run_type, "other")
         if role == "tool":
             return self._tool()
-        agent = text(self.metadata.get(_AGENT))
+        agent = text(metadata.get(_AGENT))
         if role == "other" and (agent is None or agent != self.name):
             return Reading(says=_last(self.outputs) if self.parent_run_id is None else None)
         says = together(messages(self.outputs, "assistant")) if role == "llm" else None
@@ -127,7 +128,7 @@ class Exported(Noting):
             input_tokens=read,
             output_tokens=written,
             cost_usd=amount(self.total_cost) if role == "llm" else None,
-            model=self._model(),
+            model=self._model(metadata),
         )
 
     def _tool(self) -> Reading:
@@ -154,10 +155,10 @@ class Exported(Noting):
         read, written = (next((usage[n] for n in pair if n in usage), None) for pair in names)
         return count(read), count(written)
 
-    def _model(self) -> str | None:
+    def _model(self, metadata: dict[str, Any]) -> str | None:
         asked = members(_object(self.extra), "invocation_params")
         names = ("model", "model_name")
-        given = [asked.get(name) for name in names] + [self.metadata.get("ls_model_name")]
+        given = [asked.get(name) for name in names] + [metadata.get("ls_model_name")]
         return next((found for found in map(text, given) if found), None)
 
     def add_to(self, run: Run) -> None:

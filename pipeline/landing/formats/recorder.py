@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 from msgspec import UNSET, UnsetType
-from msgspec.structs import fields
+from msgspec.structs import asdict, fields
 
 from pipeline.landing.chat import final_output, trial_number
 from pipeline.landing.decode import decoding
-from pipeline.landing.formats import Format
-from pipeline.landing.model import RejectError, Run, Step, Task, When
+from pipeline.landing.fields import listed
+from pipeline.landing.formats import Format, Many
+from pipeline.landing.model import Outline, RejectError, Run, Step, Task, When
 from pipeline.landing.unmapped import Noting, decoder, note
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pipeline.landing.reader import Head, Piece, Source
 
@@ -208,19 +209,20 @@ def _name(value: str | int | None) -> str | None:
     return None if value is None else str(value)
 
 
-def _trajectory(data: bytes) -> Iterator[Run | Task]:
-    record = decoding(_decode, data)
+def _task(record: Trajectory) -> Task | None:
+    """Return the task that a trajectory mentions."""
+    task_id = _name(record.task_id)
+    if task_id is None or record.task_description is None:
+        return None
+    return Task(task_id=task_id, suite=record.suite, prompt=record.task_description, mention=True)
+
+
+def _outline(record: Trajectory, steps: list[Step]) -> Outline:
     labels = dict(record.labels or {})
     task_id = _name(record.task_id)
-    if task_id is not None and record.task_description is not None:
-        yield Task(
-            task_id=task_id, suite=record.suite, prompt=record.task_description, mention=True
-        )
-    elif record.task_description is not None:
+    if task_id is None and record.task_description is not None:
         labels["task_description"] = record.task_description
-    steps = _steps(record.steps, record.final_output)
-    yield Run(
-        steps=steps,
+    return Outline(
         run_id=_name(record.trajectory_id),
         task_id=task_id,
         trial=trial_number(record.trial),
@@ -242,12 +244,29 @@ def _trajectory(data: bytes) -> Iterator[Run | Task]:
 
 def decode(piece: Piece, _context: Any = None) -> Iterator[Run | Task]:
     """Decode a trajectory, or a flat list of steps, into its run and its task."""
-    if piece.data[:1] != b"[":
-        yield from _trajectory(piece.data)
+    if piece.data[:1] == b"[":
+        steps = _steps(decoding(_decode_flat, piece.data))
+        yield Run(steps=steps, final_output=final_output(steps))
         return
-    flat = decoding(_decode_flat, piece.data)
-    steps = _steps(flat)
-    yield Run(steps=steps, final_output=final_output(steps))
+    record = decoding(_decode, piece.data)
+    if (task := _task(record)) is not None:
+        yield task
+    steps = _steps(record.steps, record.final_output)
+    yield Run(**asdict(_outline(record, steps)), steps=steps)
+
+
+def decode_many(bodies: Sequence[bytes], _context: Any) -> Many:
+    """Decode trajectories, one after the other, into columns."""
+    runs, steps, tasks = [], [], []
+    for record in map(_decode, bodies):
+        steps.append(_steps(record.steps, record.final_output))
+        runs.append(_outline(record, steps[-1]))
+        task = _task(record)
+        if task is not None:
+            tasks.append(task)
+            if not runs[-1].run_id:
+                raise RejectError("missing_field", "a run behind its task is named one by one")
+    return Many(runs, [None] * len(runs), listed(steps), tasks)
 
 
 def _is_step(value: Any, key: str) -> bool:
@@ -283,6 +302,7 @@ FORMAT = Format(
     sniff=sniff,
     pieces=pieces,
     decode=decode,
+    decode_many=decode_many,
     fills="steps, results, errors, tokens, times, reported backtracks, prompts",
     lacks="references, turns, parallel calls",
     expects=("trajectory_id", "steps"),

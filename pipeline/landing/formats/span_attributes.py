@@ -43,7 +43,9 @@ def _attributes(record: dict[str, Any]) -> dict[str, Any]:
 def _told(record: dict[str, Any], *names: str) -> Any:
     """Return the first of some members that a record, or its context, gives."""
     found = first(record, *names)
-    return first(members(record, "context"), *names) if found is None else found
+    if found is None and "context" in record:
+        return first(members(record, "context"), *names)
+    return found
 
 
 def _id(value: Any) -> str | None:
@@ -101,18 +103,27 @@ _MEMBERS = {
     "trace_flags", "trace_id", "traceId", "trace_state", "duration_ns", "duration",
 }  # fmt: skip
 """What a span is known to have, however it is spelled."""
+_INSIDE = {
+    "context": {
+        "trace_id", "traceId", "span_id", "spanId", "trace_state", "is_remote", "trace_flags",
+    },
+    "status": {"status_code", "code", "description", "message"},
+    "resource": {"attributes", "schema_url"},
+}  # fmt: skip
+_EVENT = {"name", "timestamp", "attributes", "dropped_attributes_count"}
+"""What is known of its members, and of its events."""
 
 
 def _unknown(record: dict[str, Any], attributes: dict[str, Any]) -> Unmapped:
     found = unread(attributes, frozenset(_MEMBERS if attributes is record else ()))
     if attributes is not record:
         add(found, rest(record, _MEMBERS))
-    add(found, rest(members(record, "context"), {"trace_id", "traceId", "span_id", "spanId", "trace_state", "is_remote", "trace_flags"}), "context")  # fmt: skip
-    add(found, rest(members(record, "status"), {"status_code", "code", "description", "message"}), "status")  # fmt: skip
-    add(found, rest(members(record, "resource"), {"attributes", "schema_url"}), "resource")
+    for name, known in _INSIDE.items():
+        if name in record:
+            add(found, rest(members(record, name), known), name)
     for event in _listed(record.get("events")):
         if isinstance(event, dict):
-            add(found, rest(event, {"name", "timestamp", "attributes", "dropped_attributes_count"}), "events")  # fmt: skip
+            add(found, rest(event, _EVENT), "events")
     return found
 
 

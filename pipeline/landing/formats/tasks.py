@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pipeline.landing.decode import decoding
-from pipeline.landing.formats import Format
+from pipeline.landing.fields import NO_STEPS
+from pipeline.landing.formats import Format, Many
 from pipeline.landing.model import Expected, References, RejectError, Task, Tool
 from pipeline.landing.unmapped import Noting, decoder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pipeline.landing.reader import Head, Piece
 
@@ -34,13 +35,11 @@ _decode = decoder(Record)
 _TELLING = {"references", "reference_output", "min_steps", "expected_state"}
 
 
-def decode(piece: Piece, _context: Any = None) -> Iterator[Task]:
-    """Decode one line into its task."""
-    record = decoding(_decode, piece.data)
+def _task(record: Record) -> Task:
     if record.min_steps is not None and record.min_steps < 1:
         raise RejectError("bad_value", f"min_steps is {record.min_steps}; a task takes at least 1")
     output = record.reference_output
-    yield Task(
+    return Task(
         task_id=record.task_id,
         suite=record.suite,
         prompt=record.prompt,
@@ -54,6 +53,16 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Task]:
         labels=record.labels or {},
         unmapped=record.unmapped,
     )
+
+
+def decode(piece: Piece, _context: Any = None) -> Iterator[Task]:
+    """Decode one line into its task."""
+    yield _task(decoding(_decode, piece.data))
+
+
+def decode_many(bodies: Sequence[bytes], _context: Any) -> Many:
+    """Decode lines, one after the other."""
+    return Many([], [], NO_STEPS, [_task(_decode(body)) for body in bodies])
 
 
 def sniff(head: Head) -> str | None:
@@ -74,6 +83,7 @@ FORMAT = Format(
     sniff=sniff,
     pieces=lambda source: source.records(),
     decode=decode,
+    decode_many=decode_many,
     fills="tasks, references and tools",
     lacks="runs",
     expects=("task_id", "references"),
