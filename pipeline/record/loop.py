@@ -231,7 +231,7 @@ def _around(said: list[Heard]) -> tuple[list[Heard], list[Heard]]:
     asked = {call.id for message in said for call in message.tool_calls or ()}
     answered = {message.tool_call_id for message in said if message.role == "tool"}
     ends = [n for n, message in enumerate(said, 1) if message.role == "tool" or message.tool_calls]
-    place = ends[-1] if ends and asked <= answered else len(said)
+    place = ends[-1] if asked and asked <= answered else len(said)
     return (said[:place], said[place:]) if _text(said[place:]) else (said, [])
 
 

@@ -171,6 +171,23 @@ def test_an_answer_after_tools_that_the_vendor_ran_is_the_final(record: Any) -> 
         assert (run["final_output"], run["completed"]) == ("It is dry.", True)
 
 
+def test_a_text_that_citations_part_is_one_text(record: Any) -> None:
+    cited = {**text("it is dry"), "citations": [{"type": "char_location"}]}
+    run = record(
+        blocks({"type": "thinking", "thinking": "…"}, text("I read that "), cited, text("."))
+    )
+    assert run["final_output"] == "I read that it is dry."
+
+
+def test_a_result_that_a_pause_held_back_answers_its_call(record: Any) -> None:
+    call = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
+    found = {"type": "web_search_tool_result", "tool_use_id": "s", "content": [{"url": "u"}]}
+    run = record(blocks(call, stop="pause_turn"), blocks(found, text("It is dry.")))
+    assert of_calls(run, "tool_name", "output") == [("web_search", [{"url": "u"}])]
+    assert [step["kind"] for step in run["steps"]] == ["llm_call", "tool_call", "final"]
+    assert (run["final_output"], run["completed"]) == ("It is dry.", True)
+
+
 def test_a_response_that_asks_for_more_is_one_llm_call(record: Any) -> None:
     search = {"type": "web_search_call", "id": "s", "action": {"q": "rain"}}
     asked = {"type": "function_call", "call_id": "c", "name": "book", "arguments": "{}"}
