@@ -70,15 +70,15 @@ class Loop:
         as a response of a shape not known, is a `RecordWarning`, and goes on too.
 
         Raises:
-            InputError: a call asks for a stream, of which nothing whole comes back: give what
-                the stream sums up to (its final message) to `response`.
+            InputError: a call asks for a stream, of which nothing whole comes back: give what is
+                sent to `request`, and what the stream sums up to (its final message) to `response`.
         """
 
         def recorded(*args: Any, **kwargs: Any) -> Any:
             if kwargs.get("stream"):
                 raise InputError(
-                    "a stream cannot be recorded as it flows: call the client itself, "
-                    "then loop.response(its final message)"
+                    "a stream cannot be recorded as it flows: loop.request(**what is sent), "
+                    "call the client itself, then loop.response(what the stream sums up to)"
                 )
             self._try(self.request, **kwargs)
             begin = time.perf_counter()
