@@ -357,6 +357,7 @@ class TestFile:
             ('[[gate]]\nmetric = "f1"\nmax_drop = 0.1\nmax_drop_relative = 0.1', "one of them"),
             ('[[gate]]\nmetric = "f1"\nmin = 0.1\nmin_coverage = 2', "min_coverage"),
             ('[[gate]]\nmetric = "f1"\nmin = 0.1\nmin_tasks = 0', "min_tasks"),
+            ('[[gate]]\nmetric = "f1"\nmin = 0.9\nmax = 0.1', "nothing keeps to both"),
             ('resamples = 0\n[[gate]]\nmetric = "f1"\nmin = 0.1', "resamples"),
             ("seed =", "no TOML"),
             ("gate = 1", "gate"),
