@@ -100,10 +100,14 @@ class Steps:
             self._open = [other for other in self._open if other.step is not call.step]
             return True
 
-    def asked(self, call_id: str) -> Open | None:
-        """Return the open call that a response asked for under this id: the first of the nearest."""
+    def asked(self, call_id: str | None, tool: str | None = None) -> Open | None:
+        """Return the open call that a response asked for under this id: the first of the nearest.
+
+        Without an id it is one that has none either, of that tool if it is named.
+        """
         with self.lock:
             fits = [call for call in self._asked() if call.step.call_id == call_id]
+            fits = [call for call in fits if tool is None or call.step.tool_name == tool]
         if not fits:
             return None
         nearest = fits[-1].step.response_index

@@ -218,6 +218,28 @@ def test_what_tools_that_the_vendor_ran_returned_is_kept_whole(record: Any) -> N
     ]
 
 
+def test_calls_without_ids_are_answered_by_order(tmp_path: Path) -> None:
+    """As servers without ids, and the functions that came before tools; histories are sent again."""
+
+    def asked(*names: str) -> dict[str, Any]:
+        calls = [{"id": "", "function": {"name": name, "arguments": "{}"}} for name in names]
+        return choice({"content": None, "tool_calls": calls}, "tool_calls")
+
+    results = [{"role": "tool", "content": said} for said in ("1", "1", "2")]
+    function = choice({"content": None, "function_call": {"name": "h", "arguments": "{}"}})
+    with Recorder(tmp_path / "r.jsonl") as run:
+        loop = run.loop()
+        loop.response(asked("f", "g"))
+        loop.request(messages=results[:2])
+        loop.response(asked("f"))
+        loop.request(messages=results)
+        loop.response(function)
+        loop.request(messages=[*results, {"role": "function", "name": "h", "content": "3"}])
+    assert of_calls(run.record, "tool_name", "output") == [
+        ("f", "1"), ("g", "1"), ("f", "2"), ("h", "3"),
+    ]  # fmt: skip
+
+
 def test_custom_tools_and_patches_are_calls(record: Any) -> None:
     free = {"id": "c", "type": "custom", "custom": {"name": "sql", "input": "select 1"}}
     patch = {"type": "create_file", "path": "a"}
