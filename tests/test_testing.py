@@ -181,7 +181,9 @@ class TestGate:
         assert "\ntask desk/t0: f1 0.4 to 0.4\nrun r0 (v2)\n" in told
         most = self.limits(tmp_path, '[[gate]]\nmetric = "n_calls"\nmax = 2\n')
         told = failure(bookings, V1, V2, gate=most)
-        assert told.startswith(f"{LIMITS}\nfail: n_calls (max = 2): mean 2.5 > max 2")
+        assert told.startswith(
+            f"{LIMITS}\nfail: n_calls (max = 2): mean of all its tasks 2.5 > max 2"
+        )
         assert [line for line in told.splitlines() if line.startswith("task ")] == [
             f"task desk/t{task}: n_calls 2 to 3" for task in (0, 10, 2)
         ]

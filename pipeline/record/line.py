@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pipeline.landing.formats.trajtab import Record
-from pipeline.landing.model import Step
-from pipeline.record.spelling import spelled
+from pipeline.errors import InputError
+from pipeline.landing.formats.trajtab import Record, references
+from pipeline.landing.model import RejectError, Step
+from pipeline.record.spelling import name_of, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,4 +31,23 @@ def raw(value: Any) -> msgspec.Raw | None:
 
 def raw_labels(labels: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """Return labels with their values as JSON."""
-    return {str(name): raw(value) for name, value in labels.items()} if labels else None
+    return {str(name_of(name)): raw(value) for name, value in labels.items()} if labels else None
+
+
+def raw_expected(calls: Any) -> msgspec.Raw | msgspec.UnsetType:
+    """Return expected calls as JSON; None is unset.
+
+    Raises:
+        InputError: landing would refuse them, and with them the whole run.
+    """
+    if calls is None:
+        return msgspec.UNSET
+    told = msgspec.Raw(spelled(list(calls) if isinstance(calls, Iterator) else calls))
+    try:
+        references(told)
+    except RejectError as wrong:
+        raise InputError(
+            f"expected: {wrong}; a list of {{'tool_name': …, 'tool_args': …}}, or a list of such "
+            "lists (alternatives), was expected"
+        ) from wrong
+    return told

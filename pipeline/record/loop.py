@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pipeline.landing.spoken import Heard
     from pipeline.record.line import RecordedStep
     from pipeline.record.recorder import Recorder
-    from pipeline.record.steps import Steps
+    from pipeline.record.steps import Open, Steps
 
 _SYSTEM = ("system", "instructions")
 _SENT = ("messages", "input")
@@ -70,15 +70,15 @@ class Loop:
         as a response of a shape not known, is a `RecordWarning`, and goes on too.
 
         Raises:
-            InputError: a call asks for a stream, of which nothing whole comes back: give what
-                the stream sums up to (its final message) to `response`.
+            InputError: a call asks for a stream, of which nothing whole comes back: give what is
+                sent to `request`, and what the stream sums up to (its final message) to `response`.
         """
 
         def recorded(*args: Any, **kwargs: Any) -> Any:
             if kwargs.get("stream"):
                 raise InputError(
-                    "a stream cannot be recorded as it flows: call the client itself, "
-                    "then loop.response(its final message)"
+                    "a stream cannot be recorded as it flows: loop.request(**what is sent), "
+                    "call the client itself, then loop.response(what the stream sums up to)"
                 )
             self._try(self.request, **kwargs)
             begin = time.perf_counter()
@@ -157,7 +157,9 @@ class Loop:
             error: why it failed: an exception, a text, or True.
             duration_ms: how long it took.
         """
-        call = self._steps.asked(str(call_id))
+        self._end(self._steps.asked(str(call_id)), output, error, duration_ms)
+
+    def _end(self, call: Open | None, output: Any, error: Any, duration_ms: float | None) -> None:
         if call is None:
             return
         failed, text = failure(error)
@@ -197,30 +199,38 @@ class Loop:
 
     def _sent(self, message: Heard, seen: Counter[bytes]) -> None:
         if message.role == "tool":
-            self._answered(message)
+            told = [message.name, message.content]
+            if message.tool_call_id is not None or self._is_new(told, seen):
+                self._answered(message)
         elif message.role in ("system", "developer"):
             self._system(message.content)
-        elif message.role == "user":
-            key = spelled(message.content)
-            seen[key] += 1
-            with self._lock:
-                new = seen[key] > self._said[key]
-                self._said[key] = max(seen[key], self._said[key])
-            if new:
-                self._run.message("user", message.content)
+        elif message.role == "user" and self._is_new(message.content, seen):
+            self._run.message("user", message.content)
+
+    def _is_new(self, told: Any, seen: Counter[bytes]) -> bool:
+        """Tell whether a request shows this more often than all before; `seen` counts within it."""
+        key = spelled(told)
+        seen[key] += 1
+        with self._lock:
+            new = seen[key] > self._said[key]
+            self._said[key] = max(seen[key], self._said[key])
+        return new
 
     def _answered(self, message: Heard, *, whole: bool = False) -> None:
         """Record a result; `whole`: where it has no text, all of it."""
-        if message.tool_call_id is not None:
-            output = text_of(message.content)
-            if output is None and whole:
-                output = message.content
-            self.result(str(message.tool_call_id), output, error=message.failed)
+        if message.tool_call_id is None:
+            call = self._steps.asked(None, message.name)
+        else:
+            call = self._steps.asked(str(message.tool_call_id))
+        output = text_of(message.content)
+        if output is None and whole:
+            output = message.content
+        self._end(call, output, message.failed, None)
 
     def _asked(self, call: ToolCall, number: int) -> None:
         name, given = call.target()
         args = b"{}" if isinstance(given, msgspec.UnsetType) else bytes(given)
-        # Without an id it cannot be answered by one, but a decorated tool may still take it.
+        # Without an id it is answered by order, or by a decorated tool.
         call_id = None if call.id is None else str(call.id)
         step = new_step("tool_call", tool_name=name, call_id=call_id, response_index=number)
         self._steps.call(step, args, left_open="asked")
@@ -231,7 +241,7 @@ def _around(said: list[Heard]) -> tuple[list[Heard], list[Heard]]:
     asked = {call.id for message in said for call in message.tool_calls or ()}
     answered = {message.tool_call_id for message in said if message.role == "tool"}
     ends = [n for n, message in enumerate(said, 1) if message.role == "tool" or message.tool_calls]
-    place = ends[-1] if ends and asked <= answered else len(said)
+    place = ends[-1] if asked and asked <= answered else len(said)
     return (said[:place], said[place:]) if _text(said[place:]) else (said, [])
 
 

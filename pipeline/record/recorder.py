@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from pipeline.record.line import raw, raw_labels
 from pipeline.record.run import Run
-from pipeline.record.steps import failure, new_step, number, spelled_arguments
+from pipeline.record.steps import failure, new_step, number, spelled_arguments, whole
 from pipeline.record.tool import recorded
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Recorder(Run):
         failed, text = failure(error)
         step = new_step(
             "tool_call",
-            tool_name=str(name),
+            tool_name=name,
             output=raw(output),
             is_error=failed,
             error=raw(text),
@@ -193,11 +193,12 @@ class Recorder(Run):
         self._steps.add(step)
 
 
+_INT64 = (-(2**63), 2**63)
+
+
 def _usage(read: Any, written: Any, cost: Any) -> dict[str, Any]:
     return {
-        "input_tokens": read if read.__class__ is int else number(int, "input_tokens", read),
-        "output_tokens": written
-        if written.__class__ is int
-        else number(int, "output_tokens", written),
+        "input_tokens": whole("input_tokens", read, *_INT64),
+        "output_tokens": whole("output_tokens", written, *_INT64),
         "cost_usd": number(float, "cost_usd", cost),
     }

@@ -14,9 +14,10 @@ import msgspec
 
 from pipeline.errors import InputError, RecordError
 from pipeline.landing.chat import prompt_hash
-from pipeline.record.line import Line, raw, raw_labels
+from pipeline.record.line import Line, raw, raw_expected, raw_labels
 from pipeline.record.sink import Sink
-from pipeline.record.steps import STOPPED, Steps, described, number
+from pipeline.record.spelling import name_of
+from pipeline.record.steps import STOPPED, Steps, described, number, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,17 +53,18 @@ class Run:
     ) -> None:
         self._sink = Sink.at(sink)
         self._line = Line(
-            run_id=uuid4().hex if run_id is None else str(run_id),
+            run_id=name_of(run_id) or uuid4().hex,
             steps=[],
-            task_id=None if task_id is None else str(task_id),
-            trial=number(int, "trial", trial),
-            suite=suite,
-            agent=agent,
-            agent_version=agent_version,
-            model=model,
-            prompt_hash=None if system_prompt is None else prompt_hash(system_prompt),
-            expected=msgspec.UNSET if expected is None else raw(expected) or msgspec.UNSET,
+            task_id=name_of(task_id),
+            trial=whole("trial", trial),
+            suite=name_of(suite),
+            agent=name_of(agent),
+            agent_version=name_of(agent_version),
+            model=name_of(model),
+            expected=raw_expected(expected),
         )
+        if system_prompt is not None:
+            self.system_prompt(str(system_prompt))
         self._labels = dict(labels or {})
         self._steps = Steps()
         self._marker: Path | None = None
@@ -85,7 +87,7 @@ class Run:
     def system_prompt(self, text: str) -> None:
         """Hash the system prompt, unless one is hashed already."""
         if self._line.prompt_hash is None and isinstance(text, str):
-            self._line.prompt_hash = prompt_hash(text)
+            self._line.prompt_hash = prompt_hash(name_of(text) or "")
 
     def outcome(
         self,
@@ -116,7 +118,7 @@ class Run:
     def saw_model(self, model: Any) -> None:
         """Take a model's name from its response, unless one is known."""
         if self._line.model is None and isinstance(model, str) and model:
-            self._line.model = model
+            self._line.model = name_of(model)
 
     def __enter__(self) -> Self:
         if self._marker is not None:

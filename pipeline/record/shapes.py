@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -108,8 +109,18 @@ def sent_of(sent: Any) -> list[Heard]:
 
 def _of_model(message: dict[str, Any]) -> list[Heard]:
     content = message.get("content")
-    parts = _around_results(content) if isinstance(content, list) else [content]
+    parts = _around_results([*_flowing(content)]) if isinstance(content, list) else [content]
     return chat_of(_items([{**message, "role": "assistant", "content": part} for part in parts]))
+
+
+def _flowing(blocks: list[Any]) -> Iterator[Any]:
+    """Put together the blocks that Anthropic cuts a text into where it cites."""
+    for kind, alike in groupby(blocks, lambda part: word(part, "type")):
+        parts = list(alike)
+        if kind == "text" and any(part.get("citations") for part in parts):
+            yield {"type": "text", "text": "".join(word(part, "text") for part in parts)}
+        else:
+            yield from parts
 
 
 def _around_results(blocks: list[Any]) -> list[list[Any]]:

@@ -57,6 +57,18 @@ def text_of_object(value: Any) -> str:
         return f"<{type(value).__name__}>"
 
 
+def name_of(value: Any) -> str | None:
+    """Return a name (of a tool, a version, a task) as text, whatever names it; None stays None.
+
+    >>> name_of("v2"), name_of(2), name_of(None)
+    ('v2', '2', None)
+    """
+    if value is None:
+        return None
+    text = str.__str__(value) if isinstance(value, str) else str(value)
+    return text if text.isascii() else _whole(text)
+
+
 def _whole(text: str) -> str:
     """Replace lone surrogates, which UTF-8 cannot hold."""
     return text.encode(errors="replace").decode()

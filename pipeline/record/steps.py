@@ -12,7 +12,7 @@ from pipeline.errors import InputError
 from pipeline.landing.canonical import arguments, call_key
 from pipeline.record.line import RecordedStep, raw
 from pipeline.record.repeats import Repeats
-from pipeline.record.spelling import spelled, text_of_object
+from pipeline.record.spelling import name_of, spelled, text_of_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,10 +100,14 @@ class Steps:
             self._open = [other for other in self._open if other.step is not call.step]
             return True
 
-    def asked(self, call_id: str) -> Open | None:
-        """Return the open call that a response asked for under this id: the first of the nearest."""
+    def asked(self, call_id: str | None, tool: str | None = None) -> Open | None:
+        """Return the open call that a response asked for under this id: the first of the nearest.
+
+        Without an id it is one that has none either, of that tool if it is named.
+        """
         with self.lock:
             fits = [call for call in self._asked() if call.step.call_id == call_id]
+            fits = [call for call in fits if tool is None or call.step.tool_name == tool]
         if not fits:
             return None
         nearest = fits[-1].step.response_index
@@ -153,10 +157,25 @@ def _keyed(step: RecordedStep, args: bytes, state: Literal["asked", "begun"]) ->
 
 
 def new_step(
-    kind: Kind, content: Any = None, *, duration_ms: float | None = None, **told: Any
+    kind: Kind,
+    content: Any = None,
+    *,
+    tool_name: Any = None,
+    call_id: Any = None,
+    actor: Any = None,
+    response_index: Any = None,
+    duration_ms: float | None = None,
+    **told: Any,
 ) -> RecordedStep:
     """Return a step that has just ended, or that begins now; moments are seconds since 1970."""
-    step = RecordedStep(kind, **told)
+    step = RecordedStep(
+        kind,
+        tool_name=name_of(tool_name),
+        call_id=name_of(call_id),
+        actor=name_of(actor),
+        response_index=whole("response_index", response_index),
+        **told,
+    )
     step.started_at = time.time()
     if content is not None:
         step.content = raw(content)
@@ -186,6 +205,25 @@ def described(error: BaseException) -> str:
     except Exception:  # noqa: BLE001 - an exception's own text may fail
         text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def whole(name: str, value: Any, low: int = 0, high: int = 2**32) -> int | None:
+    """Return a whole number from low to below high, as the column takes it, or None.
+
+    Raises:
+        InputError: it is none, or out of range: landing would refuse the whole run.
+
+    >>> whole("trial", 3), whole("trial", 3.0), whole("trial", None)
+    (3, 3, None)
+    """
+    found: int | None = value if value.__class__ is int else number(int, name, value)
+    if found is None or (low <= found < high and (found == value or isinstance(value, str))):
+        return found
+    least = f" from {low}" if low == 0 else ""
+    raise InputError(
+        f"{name} is {text_of_object(value)}; a whole number{least} below 2^{high.bit_length() - 1} "
+        "was expected"
+    )
 
 
 def number(kind: Callable[[Any], Any], name: str, value: Any) -> Any:

@@ -23,6 +23,8 @@ TRIES = 3
 _NO_BUCKET = re.compile(r"NoSuchBucket|ContainerNotFound|bucket does not exist", re.IGNORECASE)
 _OTHER_REGION = re.compile(r"PermanentRedirect|AuthorizationHeaderMalformed|301 Moved")
 _CODE = re.compile(r"<Code>(.*?)</Code>.*?<Message>(.*?)</Message>", re.DOTALL)
+_CAUSE = re.compile(r'\b(?:message|error): "(.+?)"')
+"""What the system says of a connection that failed: the innermost error of the debug output."""
 
 
 class Found(NamedTuple):
@@ -174,7 +176,12 @@ def reason(error: Exception) -> str:
 
     >>> print(reason(ValueError("Generic S3 error: refused\n\nDebug source:\nGeneric { … }")))
     Generic S3 error: refused
+    >>> told = 'HTTP error\n\nDebug source:\nOs {\n code: 111,\n message: "Connection refused",\n}'
+    >>> print(reason(ValueError(told)))
+    HTTP error: Connection refused
     """
     if code := _CODE.search(str(error)):
         return f"{code[1]}: {code[2]}"
-    return " ".join(str(error).split("\n\nDebug source", 1)[0].split())
+    told, _, debug = str(error).partition("\n\nDebug source")
+    causes = [cause for cause in _CAUSE.findall(debug) if cause not in told]
+    return ": ".join([" ".join(told.split()), *causes[-1:]])

@@ -149,6 +149,11 @@ def _wrong(gate: Gate) -> list[str]:
         for name in ("max_drop", "max_drop_relative")
         if given.get(name, 0) < 0
     ]
+    wrong += [
+        f"{low} is {given[low]} and {high} {given[high]}; nothing keeps to both"
+        for low, high in (("min", "max"), ("task_floor", "task_ceiling"))
+        if low in given and high in given and given[low] > given[high]
+    ]
     if gate.min_tasks < 1:
         wrong.append(f"min_tasks is {gate.min_tasks}; at least 1 is needed")
     if not 0 <= gate.min_coverage <= 1:

@@ -119,9 +119,9 @@ def broken(gate: Gate, found: Own) -> list[str]:
         return []
     told = []
     if gate.min is not None and exceeds(gate.min, found.mean):
-        told.append(f"mean {found.mean:.4g} < min {gate.min:.4g}")
+        told.append(f"mean of all its tasks {found.mean:.4g} < min {gate.min:.4g}")
     if gate.max is not None and exceeds(found.mean, gate.max):
-        told.append(f"mean {found.mean:.4g} > max {gate.max:.4g}")
+        told.append(f"mean of all its tasks {found.mean:.4g} > max {gate.max:.4g}")
     if gate.task_floor is not None and exceeds(gate.task_floor, found.lowest):
         told.append(
             f"task {found.lowest_task}: {found.lowest:.4g} < task_floor {gate.task_floor:.4g}"
@@ -141,7 +141,7 @@ def judge(gate: Gate, pairs: Pairs, found: Own, *, compared: bool) -> Judged:
     if reason := _not_judgeable(gate, pairs, coverage, compared=compared):
         return Judged(NOT_JUDGEABLE, reason)
     if not gate.compares:
-        return Judged(PASS, f"mean {found.mean:.4g} and every task keep to the limits")
+        return Judged(PASS, f"mean of all its tasks {found.mean:.4g}; no limit is broken")
     return judge_drop(pairs.drops, allowed(gate, pairs) or 0.0, gate.min_tasks)
 
 

@@ -264,7 +264,7 @@ class TestLanding:
             judge.land([tmp_path / "none.jsonl"], lake)
         with pytest.raises(InputError, match="no line is a response; 1 line of"):
             land(lake, tmp_path, "oops")
-        with pytest.raises(InputError, match="none of 1 responses answers a request"):
+        with pytest.raises(InputError, match="none of 1 response answers a request"):
             land(lake, tmp_path, yes("j-unknown-0"))
         assert lake.folders("judgments") == []
 

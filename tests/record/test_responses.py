@@ -171,6 +171,23 @@ def test_an_answer_after_tools_that_the_vendor_ran_is_the_final(record: Any) -> 
         assert (run["final_output"], run["completed"]) == ("It is dry.", True)
 
 
+def test_a_text_that_citations_part_is_one_text(record: Any) -> None:
+    cited = {**text("it is dry"), "citations": [{"type": "char_location"}]}
+    run = record(
+        blocks({"type": "thinking", "thinking": "…"}, text("I read that "), cited, text("."))
+    )
+    assert run["final_output"] == "I read that it is dry."
+
+
+def test_a_result_that_a_pause_held_back_answers_its_call(record: Any) -> None:
+    call = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
+    found = {"type": "web_search_tool_result", "tool_use_id": "s", "content": [{"url": "u"}]}
+    run = record(blocks(call, stop="pause_turn"), blocks(found, text("It is dry.")))
+    assert of_calls(run, "tool_name", "output") == [("web_search", [{"url": "u"}])]
+    assert [step["kind"] for step in run["steps"]] == ["llm_call", "tool_call", "final"]
+    assert (run["final_output"], run["completed"]) == ("It is dry.", True)
+
+
 def test_a_response_that_asks_for_more_is_one_llm_call(record: Any) -> None:
     search = {"type": "web_search_call", "id": "s", "action": {"q": "rain"}}
     asked = {"type": "function_call", "call_id": "c", "name": "book", "arguments": "{}"}
@@ -199,6 +216,28 @@ def test_what_tools_that_the_vendor_ran_returned_is_kept_whole(record: Any) -> N
         ("code_interpreter", "1", [{"type": "logs", "logs": "1"}], False),
         ("file_search", {"queries": ["rain"]}, None, False),
     ]
+
+
+def test_calls_without_ids_are_answered_by_order(tmp_path: Path) -> None:
+    """As servers without ids, and the functions that came before tools; histories are sent again."""
+
+    def asked(*names: str) -> dict[str, Any]:
+        calls = [{"id": "", "function": {"name": name, "arguments": "{}"}} for name in names]
+        return choice({"content": None, "tool_calls": calls}, "tool_calls")
+
+    results = [{"role": "tool", "content": said} for said in ("1", "1", "2")]
+    function = choice({"content": None, "function_call": {"name": "h", "arguments": "{}"}})
+    with Recorder(tmp_path / "r.jsonl") as run:
+        loop = run.loop()
+        loop.response(asked("f", "g"))
+        loop.request(messages=results[:2])
+        loop.response(asked("f"))
+        loop.request(messages=results)
+        loop.response(function)
+        loop.request(messages=[*results, {"role": "function", "name": "h", "content": "3"}])
+    assert of_calls(run.record, "tool_name", "output") == [
+        ("f", "1"), ("g", "1"), ("f", "2"), ("h", "3"),
+    ]  # fmt: skip
 
 
 def test_custom_tools_and_patches_are_calls(record: Any) -> None:

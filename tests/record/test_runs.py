@@ -8,11 +8,14 @@ import subprocess
 import sys
 import warnings
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 import pytest
 
 from pipeline.errors import InputError, RecordError
+from pipeline.landing.land import land
 from pipeline.record import Recorder, RecordWarning
+from pipeline.workbench import query
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,12 +88,54 @@ def test_a_run_begins_in_a_with_statement_and_once(tmp_path: Path) -> None:
     [
         ({"input_tokens": "many"}, "input_tokens is 'many'; a whole number was expected"),
         ({"cost_usd": []}, r"cost_usd is \[\]; a number was expected"),
+        (
+            {"input_tokens": 2**63},
+            r"input_tokens is 92\d+; a whole number below 2\^63 was expected",
+        ),
+        ({"response_index": -1}, "response_index is -1; a whole number from 0"),
         ({"duration_ms": "long"}, "duration_ms is 'long'; a number was expected"),
     ],
 )
 def test_a_number_that_is_none_is_refused(tmp_path: Path, told: dict, message: str) -> None:
     with Recorder(tmp_path / "r.jsonl") as run, pytest.raises(InputError, match=message):
         run.llm_call("Hm.", **told)
+
+
+def test_names_may_be_of_any_type_and_land(tmp_path: Path) -> None:
+    """Versions are often numbers, ids are UUIDs, and models may write half of a surrogate pair."""
+    names = {"suite": 5, "agent": UUID(int=7), "agent_version": 1.2, "model": "m\ud800"}
+    with Recorder(
+        tmp_path / "r.jsonl", run_id=9, task_id=3, system_prompt="\ud800", **names
+    ) as run:
+        run.tool_call("t\ud800", call_id=4, actor=5, response_index=1.0, labels={"\ud800": 1})
+        run.message(6, "Hi")
+    assert land([tmp_path / "r.jsonl"], tmp_path / "lake").rejects.total() == 0
+    columns = "run_id, task_id, suite, agent, agent_version, model"
+    asked = f"SELECT {columns} FROM runs"  # noqa: S608 - columns of this test
+    assert query(tmp_path / "lake", asked).rows.rows() == [
+        ("9", "3", "5", str(UUID(int=7)), "1.2", "m?")
+    ]
+    asked = "SELECT tool_name, call_id, actor, response_index, labels FROM steps ORDER BY ALL"
+    assert query(tmp_path / "lake", asked).rows.rows() == [
+        ("t?", "4", "5", 1, '{"?":1}'),
+        (None, None, "6", None, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        ({"trial": -1}, "trial is -1; a whole number from 0 below 2\\^32 was expected"),
+        ({"trial": 1.5}, "trial is 1.5; a whole number from 0"),
+        ({"expected": "book"}, "expected: wrong_type: .* got `str`; a list of {'tool_name'"),
+        ({"expected": [{"tool": "book"}]}, "expected: wrong_type: .* unknown field `tool`"),
+    ],
+)
+def test_what_landing_would_refuse_is_refused_before_the_run(
+    tmp_path: Path, told: dict, message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        Recorder(tmp_path / "r.jsonl", **told)
 
 
 def test_a_file_that_cannot_be_written_is_told_before_the_run(tmp_path: Path) -> None:

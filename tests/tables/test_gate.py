@@ -173,7 +173,7 @@ class TestOwnLimits:
     def test_they_fail_beside_a_drop_that_passes(self, judge):
         runs = arms("f1", [(i, 0.5, 0.5 + 0.1 * (i > 0)) for i in range(10)])
         row = only(judge(runs, rule("f1", max_drop=0.05, min=0.7)))
-        assert (row["verdict"], row["reason"]) == ("fail", "mean 0.59 < min 0.7")
+        assert (row["verdict"], row["reason"]) == ("fail", "mean of all its tasks 0.59 < min 0.7")
         row = only(judge(runs, rule("f1", max_drop=0.05, task_floor=0.55)))
         assert (row["verdict"], row["lowest_task"]) == ("fail", "0")
 
@@ -357,6 +357,7 @@ class TestFile:
             ('[[gate]]\nmetric = "f1"\nmax_drop = 0.1\nmax_drop_relative = 0.1', "one of them"),
             ('[[gate]]\nmetric = "f1"\nmin = 0.1\nmin_coverage = 2', "min_coverage"),
             ('[[gate]]\nmetric = "f1"\nmin = 0.1\nmin_tasks = 0', "min_tasks"),
+            ('[[gate]]\nmetric = "f1"\nmin = 0.9\nmax = 0.1', "nothing keeps to both"),
             ('resamples = 0\n[[gate]]\nmetric = "f1"\nmin = 0.1', "resamples"),
             ("seed =", "no TOML"),
             ("gate = 1", "gate"),
