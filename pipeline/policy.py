@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from math import inf
+from math import inf, isfinite
 from pathlib import Path
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 from xxhash import xxh3_128_hexdigest
@@ -24,6 +24,12 @@ PRESETS = Path(__file__).parent / "presets"
 
 Mode = Literal["exact", "names", "actual_has_expected", "expected_has_actual"]
 
+
+MOST = 2**31 - 1
+"""The greatest number of steps, calls or repeats that a policy may name."""
+
+MOST_DECIMALS = 400
+"""Beyond what a double can have, before or after its point."""
 
 MOST_NAMED = 4
 """So many metrics a header names; of more it says how many."""
@@ -274,16 +280,23 @@ def _read_again(told: dict[str, Any]) -> Policy:
 
 def _problems(policy: Policy) -> list[str]:
     back = policy.backtracking
-    found = []
-    if back.window < 1:
-        found.append(f"backtracking.window is {back.window}; at least 1 is needed")
+    least = {
+        "backtracking.window": (back.window, 1),
+        "recovery.max_steps": (policy.recovery.max_steps, 1),
+        "invariants.max_steps": (policy.invariants.max_steps, 0),
+        "invariants.max_calls": (policy.invariants.max_calls, 0),
+        "invariants.max_repeats": (policy.invariants.max_repeats, 0),
+    }
+    found = [
+        f"{key} is {number}; a number from {low} to {MOST} is needed"
+        for key, (number, low) in least.items()
+        if number is not None and not low <= number <= MOST
+    ]
     if back.similarity is not None and not 0 < back.similarity <= 1:
         found.append(f"backtracking.similarity is {back.similarity}; above 0, at most 1 is needed")
-    if policy.recovery.max_steps < 1:
-        found.append(f"recovery.max_steps is {policy.recovery.max_steps}; at least 1 is needed")
     weights = msgspec.structs.astuple(policy.composite)
-    if min(weights) < 0 or not sum(weights):
-        found.append("composite: weights must not be negative, nor all be 0")
+    if not all(isfinite(weight) and weight >= 0 for weight in weights) or not any(weights):
+        found.append("composite: weights must be numbers, not negative, nor all 0")
     for key, patterns in (
         ("errors.patterns", policy.errors.patterns),
         ("backtracking.abandon_patterns", back.abandon_patterns),
@@ -295,6 +308,11 @@ def _problems(policy: Policy) -> list[str]:
         f"match.rule {number}: says nothing; give it one of {', '.join(KINDS)}"
         for number, rule in enumerate(policy.match.rule, 1)
         if not any(rule_of_kind(rule, kind) for kind in KINDS)
+    ]
+    found += [
+        f"match.rule {number}: round is {rule.round}; from -{MOST_DECIMALS} to {MOST_DECIMALS} is needed"
+        for number, rule in enumerate(policy.match.rule, 1)
+        if rule.round is not None and abs(rule.round) > MOST_DECIMALS
     ]
     found += [
         f"match.rule {number}: tolerance is {rule.tolerance}; a number of at least 0 is needed"
@@ -353,5 +371,23 @@ def _refuse_unknown(
                         _refuse_unknown(part, struct, where, f"{inside}{key}.")
 
 
+_WORD = re.compile(r"Invalid enum value (.*) - at `\$\.(.*)`")
+
+
 def _plain(message: str) -> str:
-    return re.sub(r" - at `\$\.?(.*)`", r" at \1", message)
+    """Say what a value is and what it may be, where it is one word of several."""
+    if (found := _WORD.fullmatch(message)) is None:
+        return re.sub(r" - at `\$\.?(.*)`", r" at \1", message)
+    value, key = found.groups()
+    hint: Any = Policy
+    for name in re.sub(r"\[[^]]*\]", "", key).split("."):
+        structs = [kind for kind in (hint, *get_args(hint)) if hasattr(kind, "__struct_fields__")]
+        hint = get_type_hints(structs[0])[name]
+    return f"{key} is {value}; {' | '.join(_words(hint))} is needed"
+
+
+def _words(hint: Any) -> list[str]:
+    """Return the words that a type allows, however deep they stand in it."""
+    if get_origin(hint) is Literal:
+        return list(get_args(hint))
+    return [word for part in get_args(hint) for word in _words(part)]
