@@ -73,7 +73,8 @@ def names(value: str | Iterable[str]) -> tuple[str, ...]:
     >>> names("model, labels.team")
     ('model', 'labels.team')
     """
-    parts = value.split(",") if isinstance(value, str) else value
+    told = value.split(",") if isinstance(value, str) else value
+    parts = told if isinstance(told, Iterable) else [told]  # the configuration may give a number
     found = tuple(str(part).strip() for part in parts)
     if not all(found):
         raise click.BadParameter(f"{value!r} names nothing between two commas")

@@ -34,8 +34,8 @@ def numbers(value: str | int | Iterable[int]) -> tuple[int, ...]:
     """
     parts = value.split(",") if isinstance(value, str) else value
     try:
-        found = tuple(map(int, parts if isinstance(parts, Iterable) else [parts]))
-    except (TypeError, ValueError):
+        found = tuple(map(int, map(str, parts if isinstance(parts, Iterable) else [parts])))
+    except ValueError:
         raise click.BadParameter(f"{value!r} is no list of whole numbers like 1,2,4") from None
     if not all(1 <= number <= MOST_DRAWN for number in found):
         raise click.BadParameter(f"{value!r}: each number must be from 1 to {MOST_DRAWN}")
