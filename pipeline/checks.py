@@ -16,6 +16,8 @@ from pipeline import queries
 from pipeline.current import current, policy_of
 from pipeline.lake import run_key_base
 from pipeline.landed import opened
+from pipeline.landing.commit import latest_tasks
+from pipeline.scoring.schemas import broken
 from pipeline.tables.result import Result
 from pipeline.workbench import select, session
 
@@ -64,7 +66,11 @@ def check(lake: Lake | str | os.PathLike[str], *, policy: str | None = None) -> 
     lake = opened(lake)
     rules = policy_of(lake, policy)
     every = checks()
-    extra = {"batches": _batches(lake, current(lake, rules)), "replacements": _replacements(lake)}
+    extra = {
+        "batches": _batches(lake, current(lake, rules)),
+        "replacements": _replacements(lake),
+        "no_schemas": broken(lake, latest_tasks(lake)),
+    }
     with closing(session(lake, rules, extra, confined=False)) as con:
         parts = [_offenders(one, select(con, one.query)) for one in every]
     rows = pl.concat([NO_OFFENDER, *parts])

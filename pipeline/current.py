@@ -214,11 +214,13 @@ def create_scores(
         else "FROM _all_scores"
     )
     con.execute(f"CREATE VIEW _kept_scores AS {state.opinions.joined(con, kept)}")
+    # The filter stands on lines of its own, so that a comment in it ends there.
+    chosen = f"FROM _kept_scores WHERE (\n{where or 'true'}\n)"
     try:
-        told = con.extract_statements(f"FROM _kept_scores WHERE ({where or 'true'})")
+        told = con.extract_statements(chosen)
         if len(told) != 1:
             raise InputError(f"--where {where!r}: one condition is wanted, not several statements")
-        con.execute(f"CREATE VIEW scores AS FROM _kept_scores WHERE ({where or 'true'})")
+        con.execute(f"CREATE VIEW scores AS {chosen}")
     except duckdb.Error as error:
         raise InputError(f"--where {where!r}: {str(error).splitlines()[0]}") from error
 

@@ -616,7 +616,9 @@ def test_efficiency(value: Callable[[str], Any]) -> None:
     ]
     assert [value(f"token_efficiency({of})") for of in ("NULL, 1, 0", "9, 0, 0")] == [None] * 2
     assert value("token_efficiency_log(2000, 2, 1)") == 1 / log(2001)
-    assert [value(f"token_efficiency_log({of})") for of in ("0, 2, 1", "NULL, 2, 1")] == [None] * 2
+    assert [
+        value(f"token_efficiency_log({of})") for of in ("0, 2, 1", "-5, 2, 1", "NULL, 2, 1")
+    ] == [None] * 3
 
 
 MORE_PATH = {

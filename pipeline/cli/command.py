@@ -32,6 +32,10 @@ class Command(click.Command):
 class CommandGroup(Command, click.Group):
     """A command that is a noun with commands of its own, all declared in its module."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Show which commands there are where none is named."""
+        return super().parse_args(ctx, args or ["--help"])
+
 
 def group(name: str, *, example: str) -> Callable[[Callable[..., Any]], CommandGroup]:
     """Declare a command with commands below it, which join it by `add_command`."""

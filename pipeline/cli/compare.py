@@ -20,7 +20,7 @@ from pipeline.cli.options import (
     where_option,
 )
 from pipeline.cli.output import emit
-from pipeline.statistics.needs import RESAMPLES
+from pipeline.statistics.needs import MOST_RESAMPLES, RESAMPLES
 from pipeline.tables.compare import PAIRS, compare
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ trajtab compare lake --baseline "trial < 2" --candidate "trial >= 2" --metric f1
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of chance.")
 @click.option(
     "--resamples",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, MOST_RESAMPLES),
     default=RESAMPLES,
     show_default=True,
     help="How often the bootstrap draws.",

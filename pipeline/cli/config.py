@@ -120,7 +120,7 @@ def defaults(
         own = own.get(name, {}) if isinstance(own, dict) else {}
     told = {**config.told, **(own if isinstance(own, dict) else {})}
     return {
-        str(param.name): _value(param, told[key])
+        str(param.name): _value(key, param, told[key], config.where)
         for key, param in _keys(command).items()
         if key in told
     }
@@ -153,10 +153,31 @@ def _refuse_unknown(key: str, known: Iterable[str], config: Config, inside: str 
         raise UnknownNameError.among("key", inside + key, names, f" in {config.where}")
 
 
-def _value(param: click.Parameter, value: Any) -> Any:
-    """Return a TOML value as click expects it: a list where an option repeats."""
+def _value(key: str, param: click.Parameter, value: Any, where: str) -> Any:
+    """Return a TOML value as click expects it: a list where an option repeats.
+
+    Raises:
+        InputError: it is of another kind, which click would bend: 2.5 to 2, true to 1.
+    """
     if not (param.multiple or param.nargs == -1):
+        if (wanted := _wanted(param, value)) is not None:
+            raise InputError(f"{where}: {key} is {value!r}; {wanted} is needed")
         return value
     if isinstance(value, dict):
         return [f"{key}={below}" for key, below in value.items()]
     return value if isinstance(value, list) else [value]
+
+
+def _wanted(param: click.Parameter, value: Any) -> str | None:
+    """Return what kind of value an option needs, where this is none of it."""
+    if getattr(param, "is_flag", False):
+        return None if isinstance(value, bool) else "true or false"
+    if isinstance(param.type, click.types.IntParamType):
+        return (
+            None
+            if isinstance(value, int | str) and not isinstance(value, bool)
+            else "a whole number"
+        )
+    takes_list = isinstance(param.type, click.types.FuncParamType)
+    odd = bool | dict if takes_list else bool | dict | list
+    return "a text or a number" if isinstance(value, odd) else None

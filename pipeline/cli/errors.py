@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 USAGE = 2
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 INTERRUPTED = 130
 CLOSED_PIPE = 141
 """What a shell reports for a program that wrote to a closed pipe; 1 would say "gate failed"."""
@@ -72,6 +74,8 @@ def describe(error: BaseException, defaults_from: str = "") -> Failure:
         return Failure("usage", _usage(error, defaults_from), USAGE)
     if isinstance(error, click.Abort | KeyboardInterrupt):
         return Failure("interrupted", "interrupted", INTERRUPTED)
+    if isinstance(error, OSError) and error.errno in _NO_ROOM and not error.filename:
+        return Failure("io", f"cannot write: {error.strerror}", USAGE)
     if isinstance(error, OSError) and error.filename and error.strerror:
         return Failure("io", f"{os.fsdecode(error.filename)}: {error.strerror}", USAGE)
     seen = ": ".join(filter(None, (type(error).__name__, str(error))))
@@ -100,13 +104,13 @@ def _usage(error: click.ClickException, defaults_from: str) -> str:
 
 def _tell(failure: Failure, session: Session) -> int:
     message = one_line(failure.message)
-    with suppress(BrokenPipeError):
+    with suppress(OSError):
         click.echo(f"{NAME}: error: {message}", err=True)
     if session.wants_json:
         told = {"kind": "error", "error": {"kind": failure.kind, "message": message}}
         try:
             click.echo(json.dumps(told))
-        except BrokenPipeError:
+        except OSError:
             _forget_stdout()
     return failure.exit_code
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
 
 
 def say(text: str) -> None:
-    """Say one line on stderr."""
-    click.echo(one_line(text), err=True)
+    """Say one line on stderr; where nobody can hear it, results go on."""
+    with suppress(OSError):
+        click.echo(one_line(text), err=True)
 
 
 def write_results(files: Iterable[Path], result: Result, cut: Result | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,8 @@ _PROPERTY = {**_DATA, ":": "%3A", ",": "%2C"}
 def annotate(result: Result) -> None:
     """Write the annotations to stderr, where the runner reads them too: stdout is data."""
     for line in workflow_commands(result):
-        click.echo(line, err=True)
+        with suppress(OSError):  # as all talk: where nobody can hear it, the verdict stands
+            click.echo(line, err=True)
 
 
 def workflow_commands(result: Result) -> Iterator[str]:

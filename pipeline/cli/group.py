@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from pipeline.cli import completion  # noqa: F401 - teaches click about colons in bash
+from pipeline.cli import (
+    completion,  # noqa: F401 - teaches click about colons in bash
+    streams,
+)
 from pipeline.cli.errors import guarded, shown
 from pipeline.cli.session import NAME, Session
 from pipeline.errors import UnknownNameError
@@ -102,9 +104,7 @@ class LazyGroup(click.Group):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Be the process: what comes through under `--debug` is shown, its exit code is kept."""
-        for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, TextIOWrapper):  # a sign the terminal lacks is no error
-                stream.reconfigure(errors="backslashreplace")
+        streams.ready()
         try:
             return self.main(*args, **kwargs)
         except SystemExit:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -16,7 +17,6 @@ from pipeline.errors import InputError
 from pipeline.store import Address, address_of
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable
 
     Function = TypeVar("Function", bound=Callable[..., Any])
@@ -73,7 +73,8 @@ def names(value: str | Iterable[str]) -> tuple[str, ...]:
     >>> names("model, labels.team")
     ('model', 'labels.team')
     """
-    parts = value.split(",") if isinstance(value, str) else value
+    told = value.split(",") if isinstance(value, str) else value
+    parts = told if isinstance(told, Iterable) else [told]  # the configuration may give a number
     found = tuple(str(part).strip() for part in parts)
     if not all(found):
         raise click.BadParameter(f"{value!r} names nothing between two commas")
@@ -121,7 +122,9 @@ class LakePath(click.Path):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> Path | Address:
-        """Return the address that the text names."""
+        """Return the address that the text names; none is no name for the current folder."""
+        if not os.fspath(value):
+            self.fail("the lake's name is empty; name a folder, or . for this one", param, ctx)
         try:
             return address_of(value)
         except InputError as error:

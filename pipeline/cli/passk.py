@@ -18,7 +18,7 @@ from pipeline.cli.options import (
     where_option,
 )
 from pipeline.cli.output import emit
-from pipeline.tables.passk import KS, passk
+from pipeline.tables.passk import KS, MOST_DRAWN, passk
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -34,11 +34,11 @@ def numbers(value: str | int | Iterable[int]) -> tuple[int, ...]:
     """
     parts = value.split(",") if isinstance(value, str) else value
     try:
-        found = tuple(map(int, parts if isinstance(parts, Iterable) else [parts]))
-    except (TypeError, ValueError):
+        found = tuple(map(int, map(str, parts if isinstance(parts, Iterable) else [parts])))
+    except ValueError:
         raise click.BadParameter(f"{value!r} is no list of whole numbers like 1,2,4") from None
-    if not all(number >= 1 for number in found):
-        raise click.BadParameter(f"{value!r}: each number must be 1 or more")
+    if not all(1 <= number <= MOST_DRAWN for number in found):
+        raise click.BadParameter(f"{value!r}: each number must be from 1 to {MOST_DRAWN}")
     return found
 
 

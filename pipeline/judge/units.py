@@ -40,7 +40,8 @@ def units_of(con: DuckDBPyConnection, rubric: Rubric, where: str | None) -> pl.D
     except QueryError as error:
         raise QueryError(f"--where {where!r}, over the columns of runs: {error}") from error
     if chosen.is_empty():
-        raise InputError(f"--where {where or 'true'!r} matches no run of the lake")
+        told = f"--where {where!r} matches no run of the lake" if where else "the lake holds no run"
+        raise InputError(told)
     con.register("chosen", chosen.to_arrow())
     con.register("kinds", pl.DataFrame({"kind": rubric.kinds}).to_arrow())
     by_step = {"by_step": rubric.level == "step"}

@@ -35,6 +35,8 @@ _PLAIN_STEP = (
     "is_error", "input_tokens", "output_tokens", "cost_usd", "duration_ms", "reported_backtrack",
 )  # fmt: skip
 _TEXT_STEP = ("output", "error", "content")
+_AMOUNTS = ("input_tokens", "output_tokens", "cost_usd", "duration_ms")
+"""What is never negative: a negative one (some write -1 for unknown) is no amount."""
 _STEP = {name: Steps.polars()[name] for name in _PLAIN_STEP}
 _PLAIN_RUN = (
     "source_id", "task_id", "trial", "suite", "agent", "agent_version", "model", "prompt_hash",
@@ -48,7 +50,8 @@ def _plain(name: str, values: Sequence[Any], dtype: pl.DataType) -> pl.Series | 
         return None
     if isinstance(dtype, pl.Enum):
         return pl.Series(name, values, dtype=pl.String).cast(dtype)
-    return pl.Series(name, values, dtype=dtype)
+    column = pl.Series(name, values, dtype=dtype)
+    return column.set(column < 0, None) if name in _AMOUNTS and (column < 0).any() else column
 
 
 def _texts(name: str, values: Sequence[Any]) -> pl.Series | None:
@@ -97,11 +100,14 @@ def steps_columns(steps: StepColumns, calls: Calls) -> list[pl.Series]:
         return []
     none = (None,) * sum(steps.lengths)
     numbers = calls.numbers(told["kind"], told.get("tool_name", none), told.get("tool_args", none))
+    plain = {name: _plain(name, told.get(name, ()), dtype) for name, dtype in _STEP.items()}
+    started = _moments("started_at", told.get("started_at", ()))
+    labels = _all_labels(told.get("labels", none), told.get("unmapped", none))
     return _kept(
-        *(_plain(name, told.get(name, ()), dtype) for name, dtype in _STEP.items()),
+        *plain.values(),
         *(_texts(name, told.get(name, ())) for name in _TEXT_STEP),
-        _moments("started_at", told.get("started_at", ())),
-        _labels(_all_labels(told.get("labels", none), told.get("unmapped", none))),
+        started,
+        _labels(_unread(labels, told, _kept(started, *map(plain.get, _AMOUNTS)))),
         _plain("call", numbers, pl.UInt32()),
     )
 
@@ -148,16 +154,23 @@ def _run_labels(
     told: Columns, times: Sequence[pl.Series], labels: dict[str, str]
 ) -> Sequence[dict[str, Any] | None]:
     """Return the labels of runs: their own, times that could not be read, and the landing's."""
-    found = _all_labels(told["labels"], told["unmapped"])
-    for moment in times:
-        given = told[moment.name]
-        if moment.null_count() > given.count(None):
-            name = f"unread.{moment.name}"
-            found = [
-                {**(own or {}), name: value} if value is not None and read is None else own
-                for own, value, read in zip(found, given, moment, strict=True)
-            ]
+    found = _unread(_all_labels(told["labels"], told["unmapped"]), told, times)
     return [{**(own or {}), **labels} for own in found] if labels else found
+
+
+def _unread(
+    labels: Sequence[dict[str, Any] | None], told: Columns, read: Sequence[pl.Series]
+) -> Sequence[dict[str, Any] | None]:
+    """Add what was given and could not be read, as `unread.NAME`."""
+    for column in read:
+        given = told[column.name]
+        if column.null_count() > given.count(None):
+            name = f"unread.{column.name}"
+            labels = [
+                {**(own or {}), name: value} if value is not None and seen is None else own
+                for own, value, seen in zip(labels, given, column, strict=True)
+            ]
+    return labels
 
 
 def finished(
@@ -189,7 +202,6 @@ def finished(
         .then(pl.col("tool_name").fill_null(""))
         .otherwise("tool_name")
         .alias("tool_name"),
-        pl.when(pl.col("duration_ms") >= 0).then("duration_ms").alias("duration_ms"),
     )
 
 

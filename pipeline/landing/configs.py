@@ -35,10 +35,10 @@ def write_configs(lake: Lake, recognised: Iterable[Recognised]) -> list[str]:
             continue
         for piece in formats.get(CONFIG).pieces(found.source):
             try:
-                made = convert(piece.data, found.source.path.name)
+                made = convert(piece.data, found.source.named.name)
             except InputError:
                 continue
-            stem = f"{FOLDER}/{found.source.path.stem}-{xxh3_64_hexdigest(piece.data)[:8]}"
+            stem = f"{FOLDER}/{found.source.named.stem}-{xxh3_64_hexdigest(piece.data)[:8]}"
             policy = lake.write_file(f"{stem}.policy.toml", made.policy.encode())
             gate = lake.write_file(f"{stem}.gate.toml", made.gate.encode())
             told.append(_sentence(found.source.shown, policy, gate, made.left_out))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.errors import SourceNotFoundError
-from pipeline.landing.reader import Source
+from pipeline.landing.reader import Source, as_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,12 +16,21 @@ STDIN = Path("/dev/stdin")
 """What `-` names; it is read once, through a copy."""
 
 
+LAKE = "lake.json"
+"""What a lake is known by: no log is in it."""
+
+
 def _files_under(folder: Path) -> list[Path]:
+    """Return the files of a folder but for hidden ones and those of lakes, in order."""
+    found = [path for path in folder.rglob("*") if path.is_file()]
+    lakes = {
+        path.parent for path in found if path.name == LAKE and (path.parent / "batches").is_dir()
+    }
     return sorted(
         path
-        for path in folder.rglob("*")
-        if path.is_file()
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+        for path in found
+        if not any(part.startswith(".") for part in path.relative_to(folder).parts)
+        and lakes.isdisjoint(path.parents)
     )
 
 
@@ -62,6 +71,6 @@ def expand(named: Sequence[str]) -> list[Source]:
             raise SourceNotFoundError(f"{text}: no such file or folder")
         for file in files:
             found.setdefault(
-                _resolved(file, folders), Source(file, "-" if file == STDIN else str(file))
+                _resolved(file, folders), Source(file, "-" if file == STDIN else as_text(file))
             )
     return list(found.values())

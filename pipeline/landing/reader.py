@@ -7,10 +7,12 @@ object), or the whole document. The framing is seen in the bytes, never taken fr
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from functools import cached_property
 from io import BytesIO
 from itertools import chain, islice
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
@@ -35,8 +37,17 @@ __all__ = ("Head", "Piece", "Source", "look", "unglued")
 HEAD_BYTES = 1 << 18
 
 PARQUET = b"PAR1"
-BROKEN_PARQUET = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
-"""What reading a damaged Parquet file may raise."""
+BROKEN_PARQUET = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, UnicodeError)
+"""What reading a damaged Parquet file may raise, or one whose name is no UTF-8."""
+
+
+def as_text(path: str | PurePath) -> str:
+    r"""Return a path as text; what is no UTF-8 in it, which no column holds, is spelled out.
+
+    >>> print(as_text("logs/caf\udce9.jsonl"))
+    logs/caf\xe9.jsonl
+    """
+    return os.fsencode(path).decode(errors="backslashreplace")
 
 
 @dataclass(frozen=True)
@@ -52,6 +63,11 @@ class Source:
     """Which of the file's documents it is, where it is one of several."""
     files: tuple[Source, ...] = ()
     """What it is made of, where it is a folder that holds one run."""
+
+    @property
+    def named(self) -> PurePath:
+        """The path as text, whose names may enter columns."""
+        return PurePath(as_text(self.path))
 
     def open(self) -> BinaryIO:
         """Open the file for reading bytes."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from pipeline.errors import UnrecognisedError
 from pipeline.landing import formats
 from pipeline.landing.chunks import Recognised
 from pipeline.landing.guess import unrecognised
+from pipeline.landing.reader import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,13 +50,14 @@ def recognise_all(
         UnrecognisedError: no file is of a known format.
     """
     refused: list[str] = []
+    outright = {as_text(PurePath(text)) for text in named}
     for source in sources:
         found = recognise(source, wanted)
         if found is not None:
             report.recognised.append(found)
             continue
         report.unrecognised.append(unrecognised(source))
-        if source.shown in named:
+        if source.shown in outright:
             refused.append(report.unrecognised[-1])
     if not report.recognised:
         raise UnrecognisedError(sentence_of(report.unrecognised))

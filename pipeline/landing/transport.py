@@ -8,6 +8,7 @@ one JSON string counts as packed, too.
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from contextlib import ExitStack
@@ -150,7 +151,7 @@ def _room(copies: Copies, name: str, home: Path | None = None) -> Path:
 
 def _short(part: str) -> str:
     """Return a name that a file system takes: up to 255 bytes."""
-    return part if len(part.encode()) <= MOST_NAME else part[-MOST_NAME // 4 :]
+    return part if len(os.fsencode(part)) <= MOST_NAME else part[-MOST_NAME // 4 :]
 
 
 def _copy(blocks: Iterator[bytes], path: Path, shown: str) -> Source:

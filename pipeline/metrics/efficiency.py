@@ -107,14 +107,15 @@ def token_efficiency_log(tokens: pl.Expr, n_calls: pl.Expr, n_errors: pl.Expr) -
         n_errors: failed calls (integer); null, without a signal, counts as 0.
 
     Returns:
-        Float64, 0 and up, higher is better. Null at 0 tokens and when none are logged.
+        Float64, 0 and up, higher is better. Null without a token, and when none are logged.
 
     >>> frame = pl.DataFrame({"t": [2000, 0, None], "m": [2, 2, 2], "errors": [1, 0, 0]})
     >>> value = token_efficiency_log(pl.col("t"), pl.col("m"), pl.col("errors"))
     >>> frame.select(value).to_series().round(4).to_list()
     [0.1316, None, None]
     """
-    return ratio(useful(n_calls, n_errors), tokens.cast(pl.Float64).log1p())
+    spent = pl.when(tokens > 0).then(tokens.cast(pl.Float64).log1p())
+    return ratio(useful(n_calls, n_errors), spent)
 
 
 def useful(n_calls: pl.Expr, n_errors: pl.Expr) -> pl.Expr:

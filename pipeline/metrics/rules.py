@@ -24,8 +24,9 @@ _NO_INVARIANTS = (
     "were not captured"
 )
 _NO_SCHEMA = (
-    "null when no call's tool has a JSON Schema, where the arguments of one that has were not "
-    "captured, and without the extra `schema` (install trajtab[schema], then score --all)"
+    "null when no call's tool has a JSON Schema (one that is broken is none: `trajtab check` lists "
+    "it), where the arguments of one that has were not captured, and without the extra `schema` "
+    "(install trajtab[schema], then score --all)"
 )
 
 

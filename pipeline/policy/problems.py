@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from math import inf
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import msgspec
@@ -14,20 +14,32 @@ from pipeline.policy.sections import KINDS, rule_of_kind
 if TYPE_CHECKING:
     from pipeline.policy.whole import Policy
 
+MOST = 2**31 - 1
+"""The greatest number of steps, calls or repeats that a policy may name."""
+MOST_DECIMALS = 400
+"""Beyond what a double can have, before or after its point."""
+
 
 def problems(policy: Policy) -> list[str]:
     """Return what is wrong, in words that follow the name of the file."""
     back = policy.backtracking
-    found = []
-    if back.window < 1:
-        found.append(f"backtracking.window is {back.window}; at least 1 is needed")
+    least = {
+        "backtracking.window": (back.window, 1),
+        "recovery.max_steps": (policy.recovery.max_steps, 1),
+        "invariants.max_steps": (policy.invariants.max_steps, 0),
+        "invariants.max_calls": (policy.invariants.max_calls, 0),
+        "invariants.max_repeats": (policy.invariants.max_repeats, 0),
+    }
+    found = [
+        f"{key} is {number}; a number from {low} to {MOST} is needed"
+        for key, (number, low) in least.items()
+        if number is not None and not low <= number <= MOST
+    ]
     if back.similarity is not None and not 0 < back.similarity <= 1:
         found.append(f"backtracking.similarity is {back.similarity}; above 0, at most 1 is needed")
-    if policy.recovery.max_steps < 1:
-        found.append(f"recovery.max_steps is {policy.recovery.max_steps}; at least 1 is needed")
     weights = msgspec.structs.astuple(policy.composite)
-    if min(weights) < 0 or not sum(weights):
-        found.append("composite: weights must not be negative, nor all be 0")
+    if not all(isfinite(weight) and weight >= 0 for weight in weights) or not any(weights):
+        found.append("composite: weights must be numbers, not negative, nor all 0")
     for key, patterns in (
         ("errors.patterns", policy.errors.patterns),
         ("backtracking.abandon_patterns", back.abandon_patterns),
@@ -39,6 +51,11 @@ def problems(policy: Policy) -> list[str]:
         f"match.rule {number}: says nothing; give it one of {', '.join(KINDS)}"
         for number, rule in enumerate(policy.match.rule, 1)
         if not any(rule_of_kind(rule, kind) for kind in KINDS)
+    ]
+    found += [
+        f"match.rule {number}: round is {rule.round}; from -{MOST_DECIMALS} to {MOST_DECIMALS} is needed"
+        for number, rule in enumerate(policy.match.rule, 1)
+        if rule.round is not None and abs(rule.round) > MOST_DECIMALS
     ]
     found += [
         f"match.rule {number}: tolerance is {rule.tolerance}; a number of at least 0 is needed"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -16,6 +16,7 @@ from pipeline.policy.whole import DEFAULT, Policy
 
 PRESET = "preset:"
 PRESETS = Path(__file__).parents[1] / "presets"
+_WORD = re.compile(r"Invalid enum value (.*) - at `\$\.(.*)`")
 
 
 def presets() -> list[str]:
@@ -75,4 +76,19 @@ def parse(told: dict[str, Any], where: str) -> Policy:
 
 
 def _plain(message: str) -> str:
-    return re.sub(r" - at `\$\.?(.*)`", r" at \1", message)
+    """Say what a value is and what it may be, where it is one word of several."""
+    if (found := _WORD.fullmatch(message)) is None:
+        return re.sub(r" - at `\$\.?(.*)`", r" at \1", message)
+    value, key = found.groups()
+    hint: Any = Policy
+    for name in re.sub(r"\[[^]]*\]", "", key).split("."):
+        structs = [kind for kind in (hint, *get_args(hint)) if hasattr(kind, "__struct_fields__")]
+        hint = get_type_hints(structs[0])[name]
+    return f"{key} is {value}; {' | '.join(_words(hint))} is needed"
+
+
+def _words(hint: Any) -> list[str]:
+    """Return the words that a type allows, however deep they stand in it."""
+    if get_origin(hint) is Literal:
+        return list(get_args(hint))
+    return [word for part in get_args(hint) for word in _words(part)]

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 WANTED = 20
 MOST_WHOLE = 30
 """Whole numbers have an interval each while there are so few of them."""
+HALVES_END = 2.0**52
+"""From here on a double has no halves: no whole number has an interval of its own."""
 LABELS = 6
 LONG_TAIL = 2.0
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
@@ -45,7 +47,7 @@ def bins(metric: Metric, low: float, high: float, tail: float) -> Bins:
         return Bins(0.0, 1 / WANTED, WANTED)
     top = tail if high - low > LONG_TAIL * (tail - low) > 0 else high
     whole = metric.kind == "count" or metric.unit == "tokens"
-    if whole and top - low < MOST_WHOLE:
+    if whole and top - low < MOST_WHOLE and top < HALVES_END:
         return Bins(floor(low) - 0.5, 1.0, round(top) - floor(low) + 1, open=top < high)
     return _nice(low, top, whole=whole, more=top < high)
 

@@ -1,7 +1,8 @@
 """Calls against the JSON Schemas of their tools: each distinct (schema, arguments) is checked once.
 
 Formats are enforced: `"format": "date"` refuses 2024-02-30. A schema is read by itself: nothing is
-fetched, so a `$ref` to anywhere else is a broken schema. Needs the extra `schema`.
+fetched, so a `$ref` to anywhere else is a broken schema. One that is broken is none: it costs its
+tool's calls their verdict, and no run its scores; `trajtab check` lists it. Needs the extra `schema`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
-from pipeline.errors import InputError
 from pipeline.landing.canonical import name_key
 from pipeline.schema import Tools
 from pipeline.scoring.segments import alike, owners, totals
@@ -65,9 +65,6 @@ def counts(runs: pl.DataFrame, steps: pl.DataFrame, tools: pl.DataFrame) -> pl.D
 
     Both are null for a run without a call of a tool that has a schema, or where the arguments of
     such a call were not captured; for every run when the extra `schema` is not installed.
-
-    Raises:
-        InputError: the schema of a tool that was called is broken.
     """
     if not _checks(tools):
         unknown = alike(None, runs.height, pl.Int64).alias("n_schema_calls")
@@ -94,9 +91,28 @@ def with_schemas(runs: pl.DataFrame, steps: pl.DataFrame, tools: pl.DataFrame) -
     calls = steps.select("kind", "name_key", "args_status", "tool_args").with_columns(
         offer.gather(owners(runs["n_rows"])).alias("offer")
     )
-    return calls.filter(pl.col("kind") == "tool_call").join(
+    found = calls.filter(pl.col("kind") == "tool_call").join(
         _offered(tools, tasks), on=["offer", "name_key"], how="left", maintain_order="left"
     )
+    texts = found["input_schema"].drop_nulls().unique()
+    sound = texts.filter(pl.Series([fault(text) is None for text in texts], dtype=pl.Boolean))
+    return found.with_columns(
+        pl.when(pl.col("input_schema").is_in(sound.implode())).then("input_schema")
+    )
+
+
+def broken(lake: Lake, tasks: pl.DataFrame) -> pl.DataFrame:
+    """Return the tools in force whose schema is none: name, n_tasks that offer it so, and why."""
+    tools = in_force(lake, tasks)
+    if not _checks(tools):
+        tools = tools.clear()
+    counted = (
+        tools.drop_nulls("input_schema")
+        .group_by("name", "input_schema", maintain_order=True)
+        .agg(pl.len().alias("n_tasks"))
+    )
+    why = pl.Series("why", map(fault, counted["input_schema"]), dtype=pl.String)
+    return counted.with_columns(why).drop("input_schema").drop_nulls("why")
 
 
 def _offered(tools: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
@@ -126,21 +142,22 @@ def _valid(calls: pl.DataFrame) -> pl.Series:
     pair = ["input_schema", "tool_args"]
     asked = calls.filter(readable).unique(pair, maintain_order=True)
     verdicts = [
-        _accepts(tool, schema, args)
-        for tool, schema, args in asked.select("name", *pair).iter_rows()  # distinct pairs
+        validator(schema)(msgspec.json.decode(args))
+        for schema, args in asked.select(pair).iter_rows()  # distinct pairs
     ]
     judged = asked.select(pair).with_columns(pl.Series("valid", verdicts, dtype=pl.Boolean))
     joined = calls.join(judged, on=pair, how="left", maintain_order="left")
     return joined.select(pl.col("valid").fill_null(value=False) & readable).to_series()
 
 
-def _accepts(tool: str, schema: str, args: str) -> bool:
+@lru_cache(maxsize=1024)
+def fault(schema: str) -> str | None:
+    """Return why a text is no valid JSON Schema; None where it is one."""
     try:
-        is_valid = validator(schema)
+        validator(schema)
     except ValueError as error:
-        why = str(error).split("\n", 1)[0]
-        raise InputError(f"tool {tool!r}: its input_schema is no JSON Schema: {why}") from error
-    return is_valid(msgspec.json.decode(args))
+        return str(error).split("\n", 1)[0]
+    return None
 
 
 @lru_cache(maxsize=1024)

@@ -81,10 +81,14 @@ class Segments:
         return self._where_logged(self.totals(values), values)
 
     def amounts(self, values: pl.Series) -> pl.Series:
-        """Sum amounts in the order of the segment's rows, so that no other touches the last bit."""
+        """Sum amounts in the order of the segment's rows, so that no other touches the last bit.
+
+        Null where nothing is logged, and where the sum is beyond a double.
+        """
         if values.null_count() == len(values):
             return alike(None, len(self.lengths), pl.Float64)
-        return self._where_logged(self.lists(values).list.sum(), values)
+        sums = self.lists(values).list.sum()
+        return self._where_logged(_unless(sums, ~sums.is_finite()), values)
 
     def distinct(self, values: pl.Series) -> pl.Series:
         """Return how many different values a segment holds; null for none."""

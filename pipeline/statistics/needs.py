@@ -9,6 +9,8 @@ from pipeline.errors import InputError
 PACKAGES = ("numpy", "scipy")
 RESAMPLES = 2000
 """How many times the bootstrap draws unless told."""
+MOST_RESAMPLES = 1_000_000
+"""What it draws at most: all draws of a metric are in memory at a time."""
 
 
 def require_statistics(what: str, *more: str) -> None:

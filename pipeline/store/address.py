@@ -58,6 +58,8 @@ def address_of(value: str | os.PathLike[str]) -> Address | Path:
         InputError: a URL of another kind, without a bucket, or with a part that names nothing.
     """
     text = os.fspath(value)
+    if any("\ud800" <= sign <= "\udfff" for sign in text):
+        raise InputError(f"{text}: the name of a lake must be UTF-8; choose another")
     if (url := _URL.fullmatch(text)) is None:
         if isinstance(value, Path) and _FLATTENED.match(text):
             raise InputError(f"{text}: a path cannot hold a URL; give it as text, like 's3://b/p'")

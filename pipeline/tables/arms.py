@@ -127,7 +127,14 @@ def _arms(
 
 
 def sides_of(asked: Sequence[Asked], policies: Sequence[str], where: str | None) -> list[Side]:
-    """Return arms as they are to be found, each under the policy of a hash."""
+    """Return arms as they are to be found, each under the policy of a hash.
+
+    Raises:
+        InputError: a filter is blank, as an unset variable of a shell is: nobody's wish for all runs.
+    """
+    for arm in asked:
+        if arm.filter is not None and not arm.filter.strip():
+            raise InputError(f"--{arm.name} is empty; give a condition, or true for all runs")
     return [
         Side(arm.name, policy, _named(arm, where), _condition(arm, where))
         for arm, policy in zip(asked, policies, strict=True)

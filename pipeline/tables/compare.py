@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pipeline.errors import InputError
-from pipeline.statistics.needs import RESAMPLES, require_statistics
+from pipeline.statistics.needs import MOST_RESAMPLES, RESAMPLES, require_statistics
 from pipeline.tables.arms import BASELINE, CANDIDATE, Asked, opened_arms
 from pipeline.tables.pairing import paired
 from pipeline.tables.result import Result, directions
@@ -136,5 +136,5 @@ def check(pair: str, seed: int, resamples: int) -> None:
         raise InputError(f"pair {pair!r}: 'task' or 'trial' is wanted")
     if seed < 0:
         raise InputError(f"seed {seed}: a number from 0 on is wanted")
-    if resamples < 1:
-        raise InputError(f"{resamples} resamples: at least 1 is needed")
+    if not 1 <= resamples <= MOST_RESAMPLES:
+        raise InputError(f"{resamples} resamples: from 1 to {MOST_RESAMPLES} are possible")

@@ -12,7 +12,7 @@ import msgspec
 from pipeline.criteria import are_criteria, convert
 from pipeline.errors import InputError, SourceNotFoundError, UnknownNameError
 from pipeline.policy import PRESET, PRESETS
-from pipeline.statistics.needs import RESAMPLES
+from pipeline.statistics.needs import MOST_RESAMPLES, RESAMPLES
 
 if TYPE_CHECKING:
     import os
@@ -127,8 +127,8 @@ def _refuse_unknown(
 
 def _problems(found: GateFile) -> list[str]:
     problems = [] if found.gate else ["no [[gate]]; at least one is needed"]
-    if found.resamples < 1:
-        problems.append(f"resamples is {found.resamples}; at least 1 is needed")
+    if not 1 <= found.resamples <= MOST_RESAMPLES:
+        problems.append(f"resamples is {found.resamples}; from 1 to {MOST_RESAMPLES} are possible")
     if found.seed < 0:
         problems.append(f"seed is {found.seed}; 0 or more is needed")
     for number, gate in enumerate(found.gate, 1):

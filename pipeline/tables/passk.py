@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 ARM = ("agent", "agent_version", "model", "suite")
 """Trials that differ in one of these are never pooled."""
 KS = (1, 2, 4)
+MOST_DRAWN = 2**31 - 1
+"""The greatest k."""
 COLUMNS = (
     "k", "pass_at_k", "pass_hat_k", "n_tasks", "n_eligible", "n_null",
     "pass_at_k_scored", "pass_hat_k_scored", "coverage",
@@ -170,8 +172,8 @@ def fewer_scored(rows: pl.DataFrame) -> list[str]:
 def _checked(k: Iterable[int]) -> list[int]:
     ks = list(dict.fromkeys(k))
     for one in ks:
-        if one < 1:
-            raise InputError(f"k {one}: so many trials cannot be drawn; k is 1 or more")
+        if not 1 <= one <= MOST_DRAWN:
+            raise InputError(f"k {one}: so many trials cannot be drawn; k is 1 to {MOST_DRAWN}")
     return ks
 
 

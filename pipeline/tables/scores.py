@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pipeline.tables.session import Session
 
 INTERNAL = "run_key"
+MOST_ROWS = 2**63 - 1
+"""What DuckDB counts rows with: a greater limit is none."""
 ORDER = (
     "run_id",
     "agent",
@@ -146,7 +148,7 @@ def scores_of(
     for name in shown:
         _known(name, known)
     ordered = relation.order(", ".join([*_sorting(sort, known), *(map(quoted, ORDER))]))
-    cut = ordered if limit is None else ordered.limit(limit)
+    cut = ordered if limit is None else ordered.limit(min(limit, MOST_ROWS))
     rows: pl.DataFrame = cut.project(", ".join(map(quoted, shown))).pl()
     return rows
 

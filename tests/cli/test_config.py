@@ -121,3 +121,35 @@ def test_failure_is_json_if_the_configuration_says_json(run, project):
 def test_help_does_not_need_a_sound_configuration(run, project):
     project("[tool.trajtab\n")
     assert run("metrics", "-h").exit_code == 0
+
+
+BENT = {
+    "a fraction for a whole number": (
+        "compare.seed = 1.5",
+        "seed is 1.5; a whole number is needed",
+    ),
+    "a fraction among whole numbers": (
+        "passk.k = [1, 2.5]",
+        "[1, 2.5] is no list of whole numbers",
+    ),
+    "true for a number": ("scores.limit = true", "limit is True; a whole number is needed"),
+    "a word for a flag": ('passk.tasks = "no"', "tasks is 'no'; true or false is needed"),
+    "a list for one text": (
+        'scores.policy = ["a"]',
+        "policy is ['a']; a text or a number is needed",
+    ),
+    "a table for a list": ("passk.by = {a = 1}", "by is {'a': 1}; a text or a number is needed"),
+    "a number for a name": ("compare.metric = 1", "unknown metric '1'"),
+}
+
+
+@pytest.mark.parametrize(("text", "told"), BENT.values(), ids=BENT)
+def test_no_value_is_bent_into_another_kind(run, made_lake, project, text, told):
+    project(f"[tool.trajtab]\n{text}\n")
+    arms = ["--baseline", "true", "--candidate", "true"]
+    command = text.partition(".")[0]
+    result = run(command, made_lake / "lake", *(arms if command == "compare" else []))
+
+    assert result.exit_code == 2
+    assert told in result.stderr
+    assert "internal error" not in result.stderr

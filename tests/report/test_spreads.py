@@ -91,6 +91,8 @@ def test_what_is_beyond_the_last_interval_is_in_it(con):
         ("n_steps", (0, 100, 90), (0.0, 5.0, 21, False)),
         ("total_tokens", (7, 7, 7), (6.5, 1.0, 1, False)),
         ("total_tokens", (49, 29822, 29822), (0.0, 2000.0, 15, False)),
+        # From 2^52 on no bar can begin at a half: all in one bar of a round width.
+        ("total_tokens", (2**62, 2**62, 2**62), (4.5e18, 2.5e17, 1, False)),
         ("cost_usd", (0.0, 0.02, 0.02), (0.0, 0.001, 21, False)),
         ("cost_usd", (0.5, 0.5, 0.5), (0.5, 0.025, 1, False)),
         ("cost_usd", (-1e300, 1e300, 1e300), (-1e300, 1e299, 21, False)),

@@ -6,12 +6,13 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pytest
 from making import call
 from making import run as bare_run
 from scoring.judging import add, scored, uncaptured
 
-from pipeline.errors import InputError
+from pipeline.checks import check
 from pipeline.lake import Lake
 from pipeline.landing.commit import latest_tasks
 from pipeline.scoring import schemas
@@ -148,8 +149,16 @@ def test_each_distinct_call_is_checked_once(
     ],
 )
 def test_broken_schemas(tmp_path: Path, schema: Any, why: str) -> None:
-    with pytest.raises(InputError, match=f"(?s)tool 'search': .*{why}"):
-        rates(tmp_path, [task("t", tool("search", schema))], run("r", search()))
+    """A schema that is none costs its tool's calls their verdict, no run its scores, and is listed."""
+    tools = tool("search", schema), tool("pay")
+    steps = search(), call("pay", {"day": "2024-02-29"}), call("pay", {})
+    found = rates(tmp_path, [task("t", *tools)], run("r", search()), run("s", *steps))
+    listed = check(tmp_path / "lake").rows.filter(pl.col("check") == "broken_schemas")
+
+    assert found == [None, 0.5]
+    assert listed["subject"].to_list() == ["search"]
+    assert "no JSON Schema in 1 tasks: " in listed["detail"][0]
+    assert why in listed["detail"][0]
 
 
 def test_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,7 +111,7 @@ def decode(piece: Piece, context: Named | None = None) -> Iterator[Task]:
 
 def name_of(source: Source) -> Named:
     """Return what a file is called, without what its name ends in; its documents are numbered."""
-    name = source.path.name
+    name = source.named.name
     for suffix in _SUFFIXES:
         name = name.removesuffix(suffix)
     number = source.within.number if source.within else 0

@@ -185,7 +185,7 @@ def model_of(source: Source) -> str | None:
     Otherwise equal lines of two models would be one run. `MODEL/BFCL_v4_x_result.json` is the
     benchmark's own layout; people also write the model in front of the file's name.
     """
-    path = source.path
+    path = source.named
     before, mark, _ = path.name.partition("BFCL_v")
     return (before.strip("_-.") or path.parent.name or None) if mark else path.stem
 

@@ -20,7 +20,7 @@ from pipeline.landing.folders import STATE
 from pipeline.landing.formats import Format
 from pipeline.landing.head import BOM
 from pipeline.landing.model import Damage, RejectError, Run
-from pipeline.landing.reader import Piece
+from pipeline.landing.reader import Piece, as_text
 from pipeline.landing.session import first_and_last
 from pipeline.landing.transcript import known
 from pipeline.landing.unmapped import Known, Noting, Unmapped, add, decoder, leaves_out, left_out
@@ -83,8 +83,8 @@ _RUNNING = {"running", "paused", "waiting_for_confirmation"}
 def prepare(source: Source) -> Context:
     """Read what is known beside the events."""
     files = [PurePath(file.shown).name for file in source.files]
-    folder = (
-        PurePath(source.shown.rpartition("!")[2]).parent.name or source.path.absolute().parent.name
+    folder = PurePath(source.shown.rpartition("!")[2]).parent.name or as_text(
+        source.path.absolute().parent.name
     )
     context = Context(files, folder)
     beside = source.path.parent / STATE

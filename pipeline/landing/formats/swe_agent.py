@@ -218,7 +218,7 @@ def decode(piece: Piece, context: Any = None) -> Iterator[Run]:
 
 def prepare(source: Source) -> str:
     """Return the instance a file is named after."""
-    return source.path.name.partition(".traj")[0]
+    return source.named.name.partition(".traj")[0]
 
 
 def _is_entry(value: Any) -> bool:

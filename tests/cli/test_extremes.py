@@ -1,0 +1,124 @@
+"""Values at the edge of what a machine holds, blank ones, and streams that are closed or full."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HOME = str(Path(__file__).resolve().parents[2])
+FULL = Path("/dev/full")
+
+REFUSED = {
+    "k beyond counting": (["passk", "lake", "--k", "99999999999999999999"], "from 1 to 2147483647"),
+    "more draws than memory": (
+        ["compare", "lake", "--baseline", "true", "--candidate", "true", "--resamples", "99999999999"],
+        "1000000",
+    ),
+    "blank baseline": (
+        ["compare", "lake", "--baseline", "", "--candidate", "true"], "--baseline is empty",
+    ),
+    "blank candidate": (
+        ["gate", "lake", "--candidate", " ", "--gate", "limits.toml"], "--candidate is empty",
+    ),
+    "blank lake": (["land", "lake", "--lake", ""], "the lake's name is empty"),
+    "lake of no UTF-8": (["land", "lake", "--lake", "l\udcff"], "must be UTF-8"),
+}  # fmt: skip
+
+
+@pytest.fixture
+def lake(made_lake, monkeypatch):
+    monkeypatch.chdir(made_lake)
+    return made_lake / "lake"
+
+
+@pytest.mark.usefixtures("lake")
+@pytest.mark.parametrize(("args", "told"), REFUSED.values(), ids=REFUSED)
+def test_is_refused_by_name(args, told, run, tmp_path):
+    limits = tmp_path / "limits.toml"
+    limits.write_text('[[gate]]\nmetric = "f1"\nmin = 0.1\n')
+    seen = run(*[str(limits) if arg == limits.name else arg for arg in args])
+
+    assert seen.exit_code == 2
+    assert told in seen.stderr
+    assert "internal error" not in seen.stderr
+
+
+@pytest.mark.usefixtures("lake")
+def test_a_limit_beyond_counting_is_no_limit(run):
+    seen = run("scores", "lake", "--limit", 10**23, "--columns", "run_id", "--format", "csv")
+
+    assert (seen.exit_code, len(seen.stdout.splitlines())) == (0, 1 + 48)
+
+
+@pytest.mark.usefixtures("lake")
+def test_a_comment_ends_where_the_filter_ends(run):
+    seen = run("aggregate", "lake", "--where", "trial = 0 -- the first", "--metric", "f1")
+
+    assert seen.exit_code == 0, seen.stderr
+
+
+def test_gate_files_have_a_limit_of_draws(lake, run, tmp_path):
+    limits = tmp_path / "limits.toml"
+    limits.write_text('resamples = 99999999999\n[[gate]]\nmetric = "f1"\nmax_drop = 0.1\n')
+    seen = run("gate", lake, "--baseline", "true", "--candidate", "true", "--gate", limits)
+
+    assert seen.exit_code == 2
+    assert "resamples is 99999999999; from 1 to 1000000 are possible" in seen.stderr
+
+
+def test_a_group_alone_shows_its_commands(run):
+    seen = run("judge")
+
+    assert seen.exit_code == 0
+    assert seen.stdout.startswith("Usage: ")
+    assert "prepare" in seen.stdout
+
+
+def test_no_filter_is_named_where_none_was_given(run, tmp_path):
+    (tmp_path / "tasks.jsonl").write_text('{"task_id": "t", "references": [[]]}\n')
+    run("land", "tasks.jsonl", "--lake", "tasks")
+    seen = run("judge", "prepare", "tasks", "--rubric", "preset:safety", "--out", "r.jsonl")
+
+    assert seen.exit_code == 2
+    assert "the lake holds no run" in seen.stderr
+
+
+def _shell(line: str) -> subprocess.CompletedProcess[str]:
+    command = line.replace("trajtab", f"{sys.executable} -m pipeline")
+    return subprocess.run(
+        ["/bin/sh", "-c", command], check=False, capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": HOME},
+    )  # fmt: skip
+
+
+STREAMS = {
+    "stdout closed": ("trajtab metrics >&-", 0),
+    "stdin closed": ("trajtab sql lake - <&-", 2),
+    "no stdin, no query": ("trajtab sql lake <&-", 2),
+    "all closed": ("trajtab metrics <&- >&- 2>&-", 0),
+    "stdout full": (f"trajtab metrics >{FULL}", 2),
+    "stderr full": (f"trajtab aggregate lake --metric f1 2>{FULL}", 0),
+    "error on a full stderr": (f"trajtab no-such-command 2>{FULL}", 2),
+    "error on a full stdout": (f"trajtab no-such-command --format json >{FULL}", 2),
+}
+
+
+@pytest.mark.usefixtures("lake")
+@pytest.mark.skipif(not FULL.exists(), reason="no device that is always full")
+@pytest.mark.parametrize(("line", "code"), STREAMS.values(), ids=STREAMS)
+def test_streams_that_cannot_be_used(line, code):
+    seen = _shell(line)
+
+    assert seen.returncode == code
+    assert "internal error" not in seen.stderr
+    assert "Traceback" not in seen.stderr
+
+
+def test_results_come_where_talk_cannot(lake):
+    seen = _shell(f"trajtab aggregate {lake} --metric f1 --format csv 2>{FULL}")
+
+    assert seen.stdout.splitlines()[1].startswith("f1,48,")

@@ -1,0 +1,67 @@
+"""What files are called: names that are no UTF-8, files named outright, lakes among the logs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from making import call, run, runs_of, write
+
+from pipeline.errors import SourceNotFoundError, UnrecognisedError
+from pipeline.landing.land import land
+from pipeline.scoring import score
+
+no_utf8 = pytest.mark.skipif(sys.platform != "linux", reason="file names are UTF-8 there")
+
+
+@pytest.fixture
+def logs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(Path("logs/a.jsonl"), [run("a", call("x"))])
+    return Path("logs")
+
+
+@no_utf8
+def test_a_name_that_is_no_utf8_costs_nothing(logs):
+    odd = os.fsencode(logs) + b"/caf\xe9.jsonl"
+    os.rename(write(logs / "b.jsonl", [run("b", call("x"))]), odd)  # noqa: PTH104 - a name of bytes
+    report = land([logs], "lake", workers=1)
+
+    assert runs_of("lake").select("run_id", "source_path").rows() == [
+        ("a", "logs/a.jsonl"), ("b", r"logs/caf\xe9.jsonl"),
+    ]  # fmt: skip
+    assert not report.unrecognised
+
+
+@no_utf8
+def test_such_a_name_in_a_reject_and_as_an_id(logs):
+    odd = os.fsencode(logs) + b"/\xff.traj"
+    text = '{"trajectory": [{"action": "ls", "observation": "x"}], "info": {}}'
+    Path(os.fsdecode(odd)).write_text(text)
+    Path(os.fsdecode(odd + b".jsonl")).write_text('{"run_id": "c", "steps": []}\n{"run_id": 1}\n')
+    land([logs], "lake", workers=1)
+
+    assert r"\xff" in runs_of("lake")["task_id"].to_list()
+
+
+@pytest.mark.parametrize(
+    "spelled", ["readme.md", "./readme.md", "logs/../readme.md", ".//readme.md"]
+)
+def test_a_file_named_outright_is_refused_however_it_is_spelled(logs, spelled):
+    Path("readme.md").write_text("no log\n")
+    with pytest.raises(UnrecognisedError, match=r"readme\.md: line 1 is no JSON"):
+        land([spelled, logs], "lake", workers=1)
+
+
+def test_lakes_among_the_logs_are_no_logs(logs):
+    lake = logs / "lake"
+    land([logs], lake, workers=1)
+    score(lake)
+    again = land([logs], lake, workers=1)
+
+    assert not again.unrecognised
+    assert [found.source.shown for found in again.recognised] == ["logs/a.jsonl"]
+    with pytest.raises(SourceNotFoundError, match="holds no file to land"):
+        land([lake], "other", workers=1)

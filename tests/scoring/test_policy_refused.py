@@ -1,0 +1,44 @@
+"""A policy whose values cannot be meant is refused: what was seen, where, and what may stand there."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+
+from pipeline.errors import InputError
+from pipeline.policy import parse
+
+WRONG = {
+    "a word": ('[match]\nargs = "exakt"', "match.args is 'exakt'; exact | names | actual_has"),
+    "a word in a table": ('[match.tools]\n"s*" = "Names"', "match.tools[...] is 'Names'; exact | "),
+    "a word that may be absent": (
+        '[[match.rule]]\narg = "q"\ncase = "upper"', "match.rule[0].case is 'upper'; lower is needed",
+    ),
+    "a pattern where regex is wanted": (
+        '[[match.rule]]\narg = "q"\npattern = "^a"', "pattern is '^a'; regex is needed",
+    ),
+    "a direction": (
+        '[[metric]]\nname = "a"\nsql = "1"\ndirection = "up"', "'up'; higher | lower | neither",
+    ),
+    "a weight that is no number": ("[composite]\nlength = nan", "weights must be numbers"),
+    "a weight without end": ("[composite]\nlength = inf", "weights must be numbers"),
+    "a window beyond counting": (
+        "[backtracking]\nwindow = 99999999999999999999", "a number from 1 to 2147483647 is needed",
+    ),
+    "no window": ("[backtracking]\nwindow = 0", "backtracking.window is 0; a number from 1"),
+    "steps beyond counting": ("[recovery]\nmax_steps = 9223372036854775807", "recovery.max_steps is"),
+    "less than no call": ("[invariants]\nmax_calls = -1", "invariants.max_calls is -1; a number from 0"),
+    "more decimals than there are": (
+        '[[match.rule]]\narg = "q"\nround = -99999999999999999999', "match.rule 1: round is",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "told"), WRONG.values(), ids=WRONG)
+def test_is_refused(text, told):
+    with pytest.raises(InputError) as seen:
+        parse(tomllib.loads(text), "p.toml")
+
+    assert str(seen.value).startswith("p.toml: ")
+    assert told in str(seen.value)
