@@ -107,7 +107,9 @@ def fitting(columns: list[Shown], width: int, needed: Collection[str] = ()) -> l
     if _least_width(kept) > width:
         for column in kept:
             column.header = broken(column.name, column.widest)
-    droppable = sorted((c for c in columns[:0:-1] if c.name not in needed), key=_worth)
+    staying = set(map(_interval, needed))
+    free = (column for column in columns[:0:-1] if _interval(column.name) not in staying)
+    droppable = sorted(free, key=_worth)
     while _least_width(kept) > width and droppable:
         least = _interval(droppable[0].name)
         kept = [column for column in kept if _interval(column.name) != least]

@@ -216,6 +216,12 @@ class TestTable:
         rows = pl.DataFrame({"name": ["a" * 10], "empty": [None], "std": [0.25], "mean": [0.5]})
         assert render(rows, 18).left_out == ["empty", "std"]
 
+    def test_an_interval_goes_whole_and_what_is_needed_stays(self):
+        rows = pl.DataFrame({"name": ["a" * 9], "mean": [0.5], "ci_low": [0.25], "ci_high": [0.75]})
+        assert render(rows, 27).left_out == []
+        assert render(rows, 26).left_out == ["ci_low", "ci_high"]
+        assert render(rows, 26, needed=["ci_high"]).left_out == ["mean"]
+
     def test_wide_characters_count_twice(self):
         rows = pl.DataFrame({"name": ["東京", "ab"], "n": [1, 2]})
         assert render(rows).text.splitlines()[2:] == ["東京  1", "ab    2"]
