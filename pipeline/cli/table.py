@@ -24,9 +24,11 @@ GAP = 2
 NARROWEST_TEXT = 20
 LEAST = (
     "mean_errors_zero", "n_vacuous", "n_error", "n_null", "std", "min", "max", "micro",
-    "n_total", "replaced", "duplicates",
+    "n_total", "replaced", "duplicates", "n_scored",
 )  # fmt: skip
 """Numbers that go first when not all fit; after them the rightmost."""
+LAST = ("delta", "drop")
+"""Numbers that go last: what a table of changes is about."""
 
 CHANGES = ("delta", "relative_delta", "delta_std", "drop")
 """Columns whose numbers say which way something went."""
@@ -149,7 +151,8 @@ def _least_width(columns: list[Shown]) -> int:
 def _worth(column: Shown) -> tuple[bool, bool, int]:
     """Sort what may go first: the empty, then numbers before the text that says what they are of."""
     empty = all(text == NULL for text in column.cells)
-    place = LEAST.index(column.name) if column.name in LEAST else len(LEAST)
+    order = (*LEAST, "", *LAST)
+    place = order.index(column.name if column.name in order else "")
     return (not empty, not column.is_number, place)
 
 

@@ -222,6 +222,21 @@ class TestTable:
         assert render(rows, 26).left_out == ["ci_low", "ci_high"]
         assert render(rows, 26, needed=["ci_high"]).left_out == ["mean"]
 
+    def test_changes_go_last_of_all_numbers(self):
+        rows = pl.DataFrame(
+            {"n_scored": [9], "name": ["abc"], "mean": [0.5], "delta": [0.25], "mde": [0.1]}
+        )
+        order = [
+            render(rows.select("name", "n_scored", "mean", "delta", "mde"), w).left_out
+            for w in (30, 22, 17, 12)
+        ]
+        assert order == [
+            [],
+            ["n_scored"],
+            ["n_scored", "mde"],
+            ["n_scored", "mean", "mde"],
+        ]
+
     def test_wide_characters_count_twice(self):
         rows = pl.DataFrame({"name": ["東京", "ab"], "n": [1, 2]})
         assert render(rows).text.splitlines()[2:] == ["東京  1", "ab    2"]
