@@ -168,6 +168,15 @@ class TestJunit:
         assert root.get("tests") == "3"
 
 
+def test_html_scrolls_in_its_table_and_marks_changes_and_verdicts():
+    rows = pl.DataFrame({"delta": [0.25], "verdict": ["worse"]})
+    text = encode(Result("demo", rows, []), "html").decode()
+    assert 'name="viewport"' in text
+    assert "prefers-color-scheme: dark" in text
+    assert re.search(r'<div class="wide"[^>]*>\n<table>', text)
+    assert '<td class="n">+0.25</td><td><span class="sign bad">✗ worse</span></td>' in text
+
+
 @pytest.mark.parametrize("form", ["json", "jsonl", "csv", "md", "html", "xml", "parquet"])
 def test_same_result_same_bytes(form):
     assert encode(RESULT, form) == encode(RESULT, form)
