@@ -93,6 +93,10 @@ class TestFaults:
         ((severity, subject, _),) = offenders(lake, "missing_references")
         assert (severity, subject) == ("error", "run r0")
 
+    def test_a_run_that_may_not_take_its_tasks_reference_misses_none(self, lake):
+        rewrite(lake, "runs", lambda runs: runs.with_columns(reference_set=pl.lit("none")))
+        assert offenders(lake, "missing_references") == []
+
 
 class TestLogs:
     """Faults of the logs themselves, and what landing made of them."""

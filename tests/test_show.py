@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import polars as pl
 import pytest
@@ -135,6 +136,17 @@ class TestCommand:
         assert "\x1b" not in out
         assert "run booking (b)" in out
         assert "no call" in out
+
+    @pytest.mark.parametrize("width", [50, 60, 80, 120])
+    def test_it_fits_the_terminal_and_says_what_did_not(self, lake, capsys, monkeypatch, width):
+        monkeypatch.setattr("pipeline.cli.show.terminal_width", lambda: width)
+        found = shown(lake, capsys, "booking")
+        assert max(map(len, found.out.splitlines())) <= width
+        # A value stands beside its name wherever lines break.
+        assert {"recall 0.5", "n_calls 3"} <= set(re.split(r", |,?\n *", found.out))
+        head = next(line for line in found.out.splitlines() if line.startswith("step "))
+        gone = [name for name in ("matches", "tokens", "ms") if name not in head.split()]
+        assert bool(gone) == (f"{', '.join(gone)} did not fit" in found.err)
 
     def test_json_holds_texts_whole(self, lake, capsys):
         rows = json.loads(shown(lake, capsys, "booking", "--format", "json").out)["rows"]

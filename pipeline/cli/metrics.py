@@ -127,10 +127,14 @@ def macro(name: str) -> str | None:
 
     >>> macro("in_order")
     'in_order(expected, actual)'
+    >>> macro("call_accuracy")
+    'call_accuracy(expected_keys, actual_keys, expected_names, actual_names)'
     """
     pattern = re.compile(rf'MACRO ("?{re.escape(name)}"?\([^)]*\)) AS')
     found = (pattern.search(queries.read(file)) for file in queries.names(queries.MACROS))
-    return next((" ".join(match[1].split()) for match in found if match), None)
+    return next(
+        (re.sub(r"(?<=\()\s+|\s+(?=\))", "", " ".join(m[1].split())) for m in found if m), None
+    )
 
 
 def _upright(result: Result) -> Result:

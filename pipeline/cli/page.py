@@ -1,53 +1,43 @@
-"""A result as one small HTML page that needs nothing else."""
+"""A result as one HTML page that needs nothing else, in the looks of the report."""
 
 from __future__ import annotations
 
 from html import escape
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from pipeline.cli.directions import directed
-from pipeline.text import cell, visible
+from pipeline.cli.table import JUDGED, shown
+from pipeline.report.markup import Column, head, page, table, verdict
+from pipeline.text import visible
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pipeline.tables.result import Result
-
-_STYLE = (
-    "body{font:14px system-ui,sans-serif;margin:2em}table{border-collapse:collapse}"
-    "th,td{padding:.3em .7em;border-bottom:1px solid #ccc;text-align:left;vertical-align:top}"
-    ".n{text-align:right;font-variant-numeric:tabular-nums}"
-)
 
 
 def to_html(result: Result) -> bytes:
-    """Return the page: the notes, the table, and further tables that have rows."""
+    """Return the page: the notes, the table, and further tables that have rows.
+
+    Values are those of every other format: escaped, neither masked nor cut.
+    """
     result = directed(result)
-    title = escape(visible(f"trajtab {result.kind}"))
-    notes = "".join(f"<p>{_escaped(note)}</p>\n" for note in result.notes)
+    title = f"trajtab {result.kind}"
+    notes = "".join(f'<p class="note">{escape(visible(note))}</p>\n' for note in result.notes)
     more = "".join(
-        f"<h2>{_escaped(name)}</h2>\n{_table(table)}"
-        for name, table in result.tables.items()
-        if table.height
+        f"<h2>{escape(visible(name))}</h2>\n{_table(rows, name)}"
+        for name, rows in result.tables.items()
+        if rows.height
     )
-    return (
-        f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{title}</title>\n'
-        f"<style>{_STYLE}</style>\n<h1>{title}</h1>\n{notes}{_table(result.rows)}{more}</html>\n"
-    ).encode()
+    return page(title, notes + _table(result.rows, title) + more).encode()
 
 
-def _table(rows: pl.DataFrame) -> str:
-    kinds = [' class="n"' if dtype.is_numeric() else "" for dtype in rows.dtypes]
-    head = _row("th", kinds, rows.columns)
-    cells = [[cell(value) for value in rows[name].to_list()] for name in rows.columns]
-    body = "".join(_row("td", kinds, line) for line in zip(*cells, strict=True))
-    return f"<table>\n<thead>\n{head}</thead>\n<tbody>\n{body}</tbody>\n</table>\n"
+def _table(rows: pl.DataFrame, label: str) -> str:
+    return table([_column(rows[name]) for name in rows.columns], label)
 
 
-def _row(tag: str, kinds: list[str], texts: list[str] | tuple[str, ...]) -> str:
-    cells = (f"<{tag}{k}>{_escaped(t)}</{tag}>" for k, t in zip(kinds, texts, strict=True))
-    return f"<tr>{''.join(cells)}</tr>\n"
-
-
-def _escaped(text: str) -> str:
-    return escape(visible(text))
+def _column(values: pl.Series) -> Column:
+    told = shown(values)
+    judged = values.name in JUDGED and values.dtype == pl.String
+    cells = list(map(verdict, values) if judged else map(escape, told.cells))
+    return Column(head(told.name), cells, told.is_number)

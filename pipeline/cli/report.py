@@ -162,7 +162,7 @@ def _land(sources: Sequence[str], lake: Place, format_name: str, engine: Engine 
     with progress("landing") as tell:
         runs = tell and _runs(tell)
         told = land(sources, lake, format=format_name, engine=engine, progress=runs)
-    news = f"{told.runs:,} runs, {told.calls:,} calls, {told.errors:,} errors"
+    news = _holding(told.runs, told.calls, told.errors)
     say(f"landed in {lake}: {news if told.runs else 'nothing new'}")
     for reason, count in told.rejects.most_common():
         say(f"{counted(count, 'record')} rejected: {reason}")
@@ -178,7 +178,11 @@ def _score(lake: Place, policy: str | None, engine: Engine | None) -> None:
     with opened(lake, policy) as session:
         held = session.con.sql("SELECT count(*), sum(n_calls), sum(n_errors) FROM scores")
         runs, calls, errors = (int(number or 0) for number in held.fetchall()[0])
-    say(f"the lake holds {runs:,} runs, {calls:,} calls, {errors:,} errors")
+    say(f"the lake holds {_holding(runs, calls, errors)}")
+
+
+def _holding(runs: int, calls: int, errors: int) -> str:
+    return f"{counted(runs, 'run')}, {counted(calls, 'call')}, {counted(errors, 'error')}"
 
 
 def _tables(means: Result, spread: Result, form: str, files: Sequence[Path]) -> None:

@@ -24,9 +24,11 @@ GAP = 2
 NARROWEST_TEXT = 20
 LEAST = (
     "mean_errors_zero", "n_vacuous", "n_error", "n_null", "std", "min", "max", "micro",
-    "n_total", "replaced", "duplicates",
+    "n_total", "replaced", "duplicates", "n_scored",
 )  # fmt: skip
 """Numbers that go first when not all fit; after them the rightmost."""
+LAST = ("delta", "drop")
+"""Numbers that go last: what a table of changes is about."""
 
 CHANGES = ("delta", "relative_delta", "delta_std", "drop")
 """Columns whose numbers say which way something went."""
@@ -107,7 +109,9 @@ def fitting(columns: list[Shown], width: int, needed: Collection[str] = ()) -> l
     if _least_width(kept) > width:
         for column in kept:
             column.header = broken(column.name, column.widest)
-    droppable = sorted((c for c in columns[:0:-1] if c.name not in needed), key=_worth)
+    staying = set(map(_interval, needed))
+    free = (column for column in columns[:0:-1] if _interval(column.name) not in staying)
+    droppable = sorted(free, key=_worth)
     while _least_width(kept) > width and droppable:
         least = _interval(droppable[0].name)
         kept = [column for column in kept if _interval(column.name) != least]
@@ -147,7 +151,8 @@ def _least_width(columns: list[Shown]) -> int:
 def _worth(column: Shown) -> tuple[bool, bool, int]:
     """Sort what may go first: the empty, then numbers before the text that says what they are of."""
     empty = all(text == NULL for text in column.cells)
-    place = LEAST.index(column.name) if column.name in LEAST else len(LEAST)
+    order = (*LEAST, "", *LAST)
+    place = order.index(column.name if column.name in order else "")
     return (not empty, not column.is_number, place)
 
 

@@ -9,7 +9,7 @@ import polars as pl
 from pipeline.report import drawing
 from pipeline.report.markup import Column, columns, figure, figures, note, section, span, table
 from pipeline.tables.intervals import wilson
-from pipeline.text import short
+from pipeline.text import counted, short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,4 +91,4 @@ def _chart(hardest: pl.DataFrame) -> list[str]:
 
 def _told(rates: Sequence[float]) -> str:
     always, never = sum(rate == 1 for rate in rates), sum(rate == 0 for rate in rates)
-    return f"{len(rates):,} tasks: {always:,} always pass, {never:,} never"
+    return f"{counted(len(rates), 'task')}: {always:,} always pass, {never:,} never"

@@ -14,6 +14,7 @@ MOST_WHOLE = 30
 HALVES_END = 2.0**52
 """From here on a double has no halves: no whole number has an interval of its own."""
 LABELS = 6
+FEW = 4
 LONG_TAIL = 2.0
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
@@ -54,9 +55,8 @@ def bins(metric: Metric, low: float, high: float, tail: float) -> Bins:
 
 def _nice(low: float, top: float, *, whole: bool, more: bool) -> Bins:
     # Divided before they are subtracted: the span of two huge values is no number.
-    width = nice(top / WANTED - low / WANTED or abs(top) / WANTED or 1 / WANTED)
-    if whole:
-        width = max(1.0, width if width.is_integer() else nice(width * 1.01))
+    span = top / WANTED - low / WANTED or abs(top) / WANTED or 1 / WANTED
+    width = nice_whole(span) if whole else nice(span)
     first = floor(low / width)
     # The greatest value is inside the last interval, not on its upper edge.
     return Bins(first * width, width, max(floor(top / width) - first + 1, 1), open=more)
@@ -76,6 +76,26 @@ def ticks(chosen: Bins, *, fraction: bool) -> list[float]:
     step = max(1.0, nice(chosen.n / LABELS)) if each else nice(last / LABELS - first / LABELS)
     start = ceil(first / step - 1e-9)
     return [place * step for place in range(start, floor(last / step + 1e-9) + 1)]
+
+
+def counts(most: int) -> list[int]:
+    """Return the numbers to name on an axis of counts: whole ones, a few.
+
+    >>> counts(1), counts(2), counts(10), counts(1138)
+    ([0, 1], [0, 1, 2], [0, 5, 10], [0, 500, 1000])
+    """
+    step = int(nice_whole(most / FEW))
+    return [*range(0, most + 1, step)]
+
+
+def nice_whole(width: float) -> float:
+    """Return the next width up that is easy to read and no fraction.
+
+    >>> [nice_whole(width) for width in (0.3, 2.5, 30.0)]
+    [1.0, 5.0, 50.0]
+    """
+    found = nice(width)
+    return max(1.0, found if found.is_integer() else nice(found * 1.01))
 
 
 def nice(width: float) -> float:

@@ -55,16 +55,16 @@ def _sign(marker: str) -> str:
 
 
 def _actual(row: Row, happened: Mapping[int, Outcome], *, arguments: bool) -> str:
-    html = _side(row, "actual", arguments=arguments)
-    outcome = happened.get(row["step_index"]) if row["step_index"] is not None else None
-    if outcome is None:
-        return html
-    failed = ' <span class="sign bad">✗ failed</span>' if outcome.failed else ""
-    said = f"<small>→ {text(outcome.said, LONGEST)}</small>" if arguments and outcome.said else ""
-    return html + failed + said
+    """Return the call made, whether it failed, what sets it apart, and what came of it."""
+    step = row["step_index"]
+    outcome = None if step is None else happened.get(step)
+    failed = ' <span class="sign bad">✗ failed</span>' if outcome and outcome.failed else ""
+    said = outcome.said if outcome and arguments else None
+    came = f"<small>→ {text(said, LONGEST)}</small>" if said else ""
+    return _side(row, "actual", failed, arguments=arguments) + came
 
 
-def _side(row: Row, side: str, *, arguments: bool) -> str:
+def _side(row: Row, side: str, failed: str = "", *, arguments: bool) -> str:
     """Return one side of a row; empty where there is no call on it."""
     status = row[f"{side}_args_status"]
     if status is None:
@@ -73,7 +73,8 @@ def _side(row: Row, side: str, *, arguments: bool) -> str:
     given = row[f"{side}_args"] if arguments and not hidden else hidden
     optional = " (optional)" if side == "expected" and row["optional"] else ""
     call = text(f"{row['tool']} {given or ''}".rstrip() + optional, LONGEST)
-    return f'<span class="call">{call}</span>{_differences(row, side, arguments=arguments)}'
+    differences = _differences(row, side, arguments=arguments)
+    return f'<span class="call">{call}</span>{failed}{differences}'
 
 
 def _differences(row: Row, side: str, *, arguments: bool) -> str:
@@ -92,7 +93,7 @@ def _difference(found: dict[str, Any], side: str) -> str:
     absent = {"missing": "missing", "unexpected": "not expected"}.get(found["what"], "")
     value = found[side]
     path = found["path"] or "no JSON object"
-    return text(f"{path}: {value}", LONGEST) if value is not None else f"({absent})"
+    return text(f"{path}: {value}" if value is not None else f"{path} ({absent})", LONGEST)
 
 
 def _number(value: int | None) -> str:

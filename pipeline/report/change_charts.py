@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from pipeline.report.charts import HEIGHT, MARK, WIDTH, across, amount, named
+from pipeline.report.binning import counts
+from pipeline.report.charts import HEIGHT, MARK, WIDTH, across, amount, named, tallest
 from pipeline.report.drawing import drawn, template
 
 if TYPE_CHECKING:
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
     from pipeline.report.drawing import Point, Spec
 
 MOST_DAYS = 5
+DAY, DATE = "%-d %b", "%Y-%m-%d"
+"""How days are named: of one year, of several."""
+
+LARGE = 100_000
+SHORT, WRITTEN_OUT = "~s", ",.4~r"
+"""Numbers from LARGE on are named as 100k, 2M: written out they would leave no room."""
 ROOM = {"left": 20, "right": 5, "top": 5, "bottom": 5}
 """Names of metrics may be wider where they are read than where they are drawn."""
 
@@ -31,7 +38,15 @@ def over_time(points: Sequence[Point], title: str, *, fraction: bool) -> str:
         title: of the axis of values.
         fraction: from 0 to 1?
     """
-    words = {"title": title, "days": _days([point["bucket"] for point in points])}
+    buckets = [point["bucket"] for point in points]
+    ends = [point[end] for point in points for end in ("mean", "low", "high")]
+    largest = max((abs(end) for end in ends if end is not None), default=0.0)
+    words = {
+        "title": title,
+        "days": _days(buckets),
+        "date": DAY if buckets[0][:4] == buckets[-1][:4] else DATE,
+        "format": SHORT if largest >= LARGE else WRITTEN_OUT,
+    }
     return drawn(_over_time(fraction=fraction), {"points": points}, words, (WIDTH, 160))
 
 
@@ -50,7 +65,7 @@ def changes(rows: Sequence[Point]) -> str:
     """
     words = {"metrics": [row["metric"] for row in rows]}
     data = {"rows": rows, "zero": [{"at": 0}]}
-    return drawn({**_changes(), "padding": ROOM}, data, words, (640, 60 + 24 * len(rows)))
+    return drawn({**_changes(), "padding": ROOM}, data, words, (480, 60 + 24 * len(rows)))
 
 
 def counted(bars: Sequence[Point], title: str, of: str) -> str:
@@ -68,6 +83,7 @@ def counted(bars: Sequence[Point], title: str, of: str) -> str:
         "ticks": [0, 0.25, 0.5, 0.75, 1],
         "format": ".2~f",
         "of": of,
+        "counts": counts(tallest(bars)),
     }
     return drawn(_counted(), {"bars": bars}, words, (480, HEIGHT))
 
@@ -75,8 +91,17 @@ def counted(bars: Sequence[Point], title: str, of: str) -> str:
 @cache
 def _over_time(*, fraction: bool) -> Spec:
     span = {"domain": [0, 1]} if fraction else {"zero": False}
-    y = alt.Y("mean:Q", title="$title", axis=alt.Axis(tickCount=3), scale=alt.Scale(**span))
-    days = alt.Axis(format="%-d %b", labelOverlap=True, grid=False, values=["$days"])
+    y = alt.Y(
+        "mean:Q",
+        title="$title",
+        axis=alt.Axis(
+            tickCount=3, format="$format", labelExpr="datum.value === 0 ? '0' : datum.label"
+        ),
+        scale=alt.Scale(**span),
+    )
+    days = alt.Axis(
+        format="$date", labelOverlap=True, labelSeparation=12, grid=False, values=["$days"]
+    )
     points = named("points").encode(
         x=alt.X("bucket:T", title=None, scale=alt.Scale(type="utc", padding=10), axis=days)
     )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import altair as alt
 
+from pipeline.report.binning import counts
 from pipeline.report.drawing import drawn, template
 from pipeline.text import short
 
@@ -32,7 +33,7 @@ SHARES = {"p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95}
 LANE = 46
 BAR = 0.56
 """How much of a lane its tallest bar takes; the rest is for its name."""
-LABEL = 30
+LABEL = 40
 """The longest name of a group in a chart, in characters."""
 THIN, THICK = 0.8, 2
 
@@ -65,7 +66,8 @@ class Part(NamedTuple):
 def histogram(part: Part, axis: Axis) -> str:
     """Draw counts per interval, and the percentiles as rules."""
     data = {"bars": part.bars, "marks": _rules(part.marks)}
-    return drawn(_histogram(), data, axis.words(), (WIDTH, HEIGHT))
+    words = {**axis.words(), "counts": counts(tallest(part.bars))}
+    return drawn(_histogram(), data, words, (WIDTH, HEIGHT))
 
 
 def running(part: Part, axis: Axis) -> str:
@@ -86,7 +88,7 @@ def lanes(parts: Sequence[Part], axis: Axis) -> str:
     rules: list[Point] = []
     names: list[Point] = []
     for floor, part in enumerate(reversed(parts)):
-        most = max((bar["n"] for bar in part.bars), default=1)
+        most = tallest(part.bars)
         bars += [{**bar, "floor": floor, "top": floor + BAR * bar["n"] / most} for bar in part.bars]
         rules += [{**rule, "floor": floor, "top": floor + BAR} for rule in _rules(part.marks)]
         names.append({"at": floor + 0.96, "name": _cut(part.name)})
@@ -133,8 +135,13 @@ def across(field: str) -> Any:
 
 
 def amount(field: str, title: str) -> Any:
-    """Return an axis of whole numbers."""
-    return alt.Y(f"{field}:Q", title=title, axis=alt.Axis(tickCount=4, tickMinStep=1, format=",d"))
+    """Return an axis of whole numbers, `$counts`."""
+    return alt.Y(f"{field}:Q", title=title, axis=alt.Axis(values=["$counts"], format=",d"))
+
+
+def tallest(bars: Sequence[Point]) -> int:
+    """Return the greatest count."""
+    return max((bar["n"] for bar in bars), default=1)
 
 
 @cache

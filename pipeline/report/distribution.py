@@ -14,14 +14,14 @@ from pipeline.report.markup import (
     columns,
     figure,
     figures,
+    group_name,
     note,
-    plain,
     section,
     table,
     text,
 )
 from pipeline.report.spreads import PERCENTILES
-from pipeline.text import NULL, short
+from pipeline.text import NULL, counted, short
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,7 +40,10 @@ OF_GROUP = "share of each group's runs at or below"
 
 def distributions(spreads: Sequence[Spread], groups: Groups, by: Sequence[str]) -> str:
     """Return the section: charts, or tables where they cannot be drawn."""
-    names = {0: ALL, **{number: name_of(values) for number, values in groups.names.items()}}
+    names = {
+        0: ALL,
+        **{number: group_name(by, values) for number, values in groups.names.items()},
+    }
     parts = [
         note("the rules, and the points on the curves, are p25, p50, p75 and p95; p50 is bold")
     ]
@@ -54,11 +57,6 @@ def distributions(spreads: Sequence[Spread], groups: Groups, by: Sequence[str]) 
         )
     parts += [_metric(spread, names, by) for spread in spreads]
     return section("Distributions", *parts, name="distributions")
-
-
-def name_of(values: Sequence[object]) -> str:
-    """Name a group by its values: redacted, safe as text, not yet as HTML."""
-    return ", ".join(plain(value, 60) for value in values)
 
 
 def _metric(spread: Spread, names: Mapping[int, str], by: Sequence[str]) -> str:
@@ -177,4 +175,4 @@ def _told(spread: Spread, bins: Bins) -> str:
     more = (
         f"; the last bar holds all from {short(bins.edges(bins.n - 1)[0])} on" if bins.open else ""
     )
-    return f"{row['n_scored']:,} runs: {marks}{more}"
+    return f"{counted(row['n_scored'], 'run')}: {marks}{more}"

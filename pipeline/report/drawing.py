@@ -39,7 +39,7 @@ CONFIG: dict[str, Any] = {
     },
     "legend": {
         "labelColor": "currentColor", "titleColor": "currentColor", "labelFontSize": 11,
-        "labelLimit": 240, "symbolType": "stroke", "orient": "top", "direction": "vertical", "title": None,
+        "labelLimit": 280, "symbolType": "stroke", "orient": "top", "direction": "vertical", "title": None,
         "symbolStrokeWidth": 2, "symbolSize": 200, "rowPadding": 1, "offset": 6,
     },
     "text": {"color": "currentColor", "fontSize": 11},

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING, Any
 
-from pipeline.report.markup import Column, chart, columns, facts, note, section, span, table, text
+from pipeline.report.markup import (
+    Column,
+    chart,
+    columns,
+    facts,
+    group_name,
+    head,
+    note,
+    section,
+    span,
+    table,
+    text,
+)
+from pipeline.text import NULL, counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,6 +34,13 @@ if TYPE_CHECKING:
 
 MOST_GROUPS = 200
 FEW_GROUPS = 6
+SIDE_BY_SIDE = 6
+"""Metrics of one table where groups have a row each: as many as a page is wide."""
+
+COLUMNS = (
+    "micro: the counts of all runs pooled, then divided; "
+    "n_vacuous: runs that made no call where none was expected"
+)
 ARROWS = {"higher": "↑\u00a0higher", "lower": "↓\u00a0lower"}
 
 
@@ -52,7 +73,9 @@ def scores(totals: Result, known: Metrics) -> str:
         *columns(rows, ["micro", "std", "n_scored", "n_null", "n_error", "n_vacuous"]),
     ]
     told = [sentence for sentence in totals.notes if not sentence.startswith("null values:")]
-    return section("Scores", _first(table(parts, "Scores")), *map(note, told), name="scores")
+    return section(
+        "Scores", _first(table(parts, "Scores")), *map(note, [*told, COLUMNS]), name="scores"
+    )
 
 
 def percentile_table(spread: Result) -> str:
@@ -67,7 +90,10 @@ def percentile_table(spread: Result) -> str:
 
 
 def by_group(grouped: Result, groups: Sequence[str], known: Metrics) -> str:
-    """Return the means of each group: groups side by side while they are few, else one per row."""
+    """Return the means of each group: groups side by side while they are few, else one per row.
+
+    Groups below each other have a table per few metrics, so that all fit the page, on paper too.
+    """
     title = f"By {', '.join(groups)}"
     by_metric = {
         str(metric): rows.head(MOST_GROUPS)
@@ -79,15 +105,23 @@ def by_group(grouped: Result, groups: Sequence[str], known: Metrics) -> str:
     # Positions, not names: a column grouped by may be called like one of the table.
     keys = [first.to_series(place) for place in range(len(groups))]
     cells = {metric: _means(rows) for metric, rows in by_metric.items()}
-    few = first.height <= FEW_GROUPS
-    parts = (_side_by_side if few else _one_per_row)(keys, first["n_total"], cells, known)
-    shown = table(parts, title)
+    if first.height <= FEW_GROUPS:
+        tables = [_first(table(_side_by_side(keys, first["n_total"], cells, known), title))]
+    else:
+        metrics = list(cells)
+        tables = [
+            table(
+                _one_per_row(keys, first["n_total"], {m: cells[m] for m in few}, known),
+                f"{title}: {few[0]} …",
+            )
+            for few in (metrics[i : i + SIDE_BY_SIDE] for i in range(0, len(metrics), SIDE_BY_SIDE))
+        ]
     n_groups = grouped.rows.height // len(by_metric)
     more = (
         [note(f"the first {MOST_GROUPS} of {n_groups:,} groups")] if n_groups > MOST_GROUPS else []
     )
     told = note("means, with 95% intervals below them")
-    return section(title, _first(shown) if few else shown, told, *more, name="groups")
+    return section(title, *tables, told, *more, name="groups")
 
 
 def metric_name(metric: Metric) -> str:
@@ -111,14 +145,20 @@ def _charts(rows: pl.DataFrame, known: Metrics) -> list[str]:
 
 def _means(rows: pl.DataFrame) -> list[str]:
     values = zip(rows["mean"], rows["ci_low"], rows["ci_high"], strict=True)
-    return [f"{text(mean)}<small>{span(low, high)}</small>" for mean, low, high in values]
+    return [
+        NULL if mean is None else f"{text(mean)}<small>{span(low, high)}</small>"
+        for mean, low, high in values
+    ]
 
 
 def _side_by_side(
     keys: list[pl.Series], sizes: pl.Series, cells: Mapping[str, list[str]], known: Metrics
 ) -> list[Column]:
-    names = [", ".join(map(text, values)) for values in zip(*keys, strict=True)]
-    heads = [f"{name}<small>{n:,} runs</small>" for name, n in zip(names, sizes, strict=True)]
+    by = [key.name for key in keys]
+    names = [escape(group_name(by, values)) for values in zip(*keys, strict=True)]
+    heads = [
+        f"{name}<small>{counted(n, 'run')}</small>" for name, n in zip(names, sizes, strict=True)
+    ]
     by_group = map(list, zip(*cells.values(), strict=True))
     return [
         Column("metric", [metric_name(known[metric]) for metric in cells]),
@@ -130,10 +170,10 @@ def _one_per_row(
     keys: list[pl.Series], sizes: pl.Series, cells: Mapping[str, list[str]], known: Metrics
 ) -> list[Column]:
     return [
-        *(Column(text(key.name), list(map(text, key))) for key in keys),
+        *(Column(head(key.name), list(map(text, key))) for key in keys),
         Column("runs", [f"{n:,}" for n in sizes], number=True),
         *(
-            Column(text(metric), means, number=True, help=known[metric].meaning)
+            Column(head(metric), means, number=True, help=known[metric].meaning)
             for metric, means in cells.items()
         ),
     ]

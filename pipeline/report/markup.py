@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline.redact import redact
-from pipeline.text import NULL, VERDICTS, cell, judged, short
+from pipeline.text import NULL, VERDICTS, cell, judged, short, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,9 +17,10 @@ if TYPE_CHECKING:
 
 LONGEST = 200
 FACT = 1000
-BRIEF = 24
+BRIEF = 20
 LONG = ' class="long"'
 _MARGIN = 4
+_BREAKS = re.compile("\r\n|[\r\n]")
 _GOOD, _BAD = ("better", "pass"), ("worse", "fail")
 
 
@@ -47,6 +49,29 @@ def plain(value: Any, longest: int = LONGEST) -> str:
     """Return a value as text for people: secrets masked, then cut."""
     shown = cell(redact(value) if isinstance(value, str) else value)
     return shown if len(shown) <= longest else shown[: longest - 1] + "…"
+
+
+def prose(value: str, longest: int = LONGEST) -> str:
+    r"""Return a text of several lines as HTML, its line breaks kept: secrets masked, then cut.
+
+    >>> prose("one\r\ntwo\x1b")
+    'one\ntwo\\x1b'
+    """
+    shown = redact(value)
+    cut = shown if len(shown) <= longest else shown[: longest - 1] + "…"
+    return "\n".join(escape(visible(line)) for line in _BREAKS.split(cut))
+
+
+def group_name(by: Sequence[str], values: Sequence[object]) -> str:
+    """Name a group by its values: redacted, safe as text, not yet as HTML.
+
+    >>> group_name(["agent", "model"], ["desk", None])
+    'desk, no model'
+    """
+    return ", ".join(
+        f"no {column}" if value is None else plain(value, 60)
+        for column, value in zip(by, values, strict=True)
+    )
 
 
 def verdict(word: str | None) -> str:
@@ -101,11 +126,11 @@ def folded(summary: str, *parts: str, name: str = "") -> str:
 
 
 def facts(pairs: Iterable[tuple[str, Any]]) -> str:
-    """Return pairs of title and value as a list."""
-    shown = [(escape(title), text(value, FACT)) for title, value in pairs]
+    """Return pairs of title and value as a list: short ones side by side, then long ones, a line each."""
+    shown = [(len(plain(value, FACT)) > BRIEF, title, text(value, FACT)) for title, value in pairs]
     items = "".join(
-        f"<div{LONG if len(value) > BRIEF else ''}><dt>{title}</dt><dd>{value}</dd></div>\n"
-        for title, value in shown
+        f"<div{LONG if long else ''}><dt>{escape(title)}</dt><dd>{value}</dd></div>\n"
+        for long, title, value in sorted(shown, key=lambda fact: fact[0])
     )
     return f'<dl class="facts">\n{items}</dl>\n'
 

@@ -19,7 +19,7 @@ from pipeline.report.markup import (
     verdict,
 )
 from pipeline.tables.trend import trend
-from pipeline.text import NULL, short, signed
+from pipeline.text import NULL, counted, short, signed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +45,8 @@ def nights(
         overview: n_days on which runs started, n_timeless runs without a start.
     """
     timeless = overview["n_timeless"]
-    lone = [note(f"{timeless:,} runs have no start, and are left out here")] if timeless else []
+    told = f"{counted(timeless, 'run')} without a start: left out here"
+    lone = [note(told)] if timeless else []
     if overview["n_days"] < 2:  # noqa: PLR2004 - a line has two ends
         return section("Trend", note("a trend needs runs of two days or more"), *lone, name="trend")
     few = overview["n_days"] <= MOST_DAYS
@@ -78,7 +79,7 @@ def _charts(rows: pl.DataFrame, known: Mapping[str, Metric]) -> str:
         title = f"mean, {metric.unit}" if metric.unit else "mean"
         svg = change_charts.over_time(points, title, fraction=metric.high == 1)
         first, last = valued.row(0, named=True), valued.row(-1, named=True)
-        told = f"{short(first['mean'])} to {short(last['mean'])}, {valued.height} points"
+        told = f"first {short(first['mean'])}, last {short(last['mean'])}; {counted(valued.height, 'point')}"
         parts.append(figure(metric.name, told, svg, of=title))
     return figures(parts)
 

@@ -9,7 +9,17 @@ from pipeline.landed import opened
 from pipeline.report.call_rows import aligned
 from pipeline.report.calls import call_table
 from pipeline.report.differences import Differences
-from pipeline.report.markup import Column, facts, folded, note, page, section, table, text
+from pipeline.report.markup import (
+    Column,
+    facts,
+    folded,
+    note,
+    page,
+    prose,
+    section,
+    table,
+    text,
+)
 from pipeline.report.outcomes import Outcome
 from pipeline.report.sides import sides
 from pipeline.timeline import name
@@ -104,18 +114,15 @@ def _what(row: dict[str, Any]) -> str:
     """Return what was said or called, and what came of it."""
     speaker = "" if row["actor"] in (None, "agent") else f"<b>{text(row['actor'])}:</b> "
     if row["kind"] != "tool_call":
-        return f'{speaker}<span class="said">{_long(row["content"])}</span>'
+        return f'{speaker}<span class="said">{prose(row["content"] or "", LONGEST)}</span>'
     arguments = "(arguments not captured)" if row["tool_args"] is None else row["tool_args"]
-    call = _long(f"{row['tool_name']} {arguments}")
+    call = text(f"{row['tool_name']} {arguments}", LONGEST)
     called = f'{speaker}<span class="call">{call}</span>'
     came = row["error"] or row["output"]
+    said = f'<span class="said">{prose(came or "", LONGEST)}</span>'
     if row["is_error"]:
-        return f'{called}<br><span class="sign bad">✗ failed</span> {_long(came)}'
-    return f"{called}<br>→ {_long(came)}" if came is not None else called
-
-
-def _long(value: str | None) -> str:
-    return "" if value is None else text(value, LONGEST)
+        return f'{called}<br><span class="sign bad">✗ failed</span> {said}'
+    return f"{called}<br>→ {said}" if came is not None else called
 
 
 def _known(value: float | None) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MOST_TOOLS = 100
 MOST_PAIRS = 20
 NAMED = 3
-OTHER_ARGUMENTS = "the same, other arguments"
+OTHER_ARGUMENTS = "the same with other arguments"
 NO_CALL = "no call"
 
 

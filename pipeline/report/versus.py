@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pipeline.tables.result import Result
 
 MOST_FLIPS = 50
+MDE = "mde: the change that would have been found four times in five; n_worse, n_better: tasks"
 _SHAPES = ("better", "worse", "changed")
 
 
@@ -39,6 +40,7 @@ def versus(compared: Result, known: Mapping[str, Metric]) -> str:
         *map(note, compared.notes),
         _chart(rows, known),
         table(parts, "Comparison"),
+        note(MDE),
         *_flips(compared.tables["flips"]),
         name="comparison",
     )

@@ -100,5 +100,8 @@ def _run(
 
 
 def _joined(run: dict[str, Any], keys: Sequence[str]) -> str:
-    """Return the values that are known, as HTML."""
-    return text(", ".join(str(run[key]) for key in keys if run[key] is not None))
+    """Return the values that are known, as HTML; a trial by its name, a bare number says nothing."""
+    known = (key for key in keys if run[key] is not None)
+    return text(
+        ", ".join(f"trial {run[key]}" if key == "trial" else str(run[key]) for key in known)
+    )

@@ -2,6 +2,7 @@
 --
 -- Severity    error
 -- Grain       one row per run or task
+-- Left out    'none': the run has no reference, and must not take its task's
 WITH named AS (
     SELECT 'run ' || run_id AS subject, reference_set FROM runs
     UNION ALL
@@ -11,4 +12,4 @@ SELECT
     subject,
     format('reference_set {} has no row in refs', reference_set) AS detail
 FROM named ANTI JOIN refs USING (reference_set)
-WHERE reference_set IS NOT NULL
+WHERE reference_set <> 'none'

@@ -168,6 +168,15 @@ class TestJunit:
         assert root.get("tests") == "3"
 
 
+def test_html_scrolls_in_its_table_and_marks_changes_and_verdicts():
+    rows = pl.DataFrame({"delta": [0.25], "verdict": ["worse"]})
+    text = encode(Result("demo", rows, []), "html").decode()
+    assert 'name="viewport"' in text
+    assert "prefers-color-scheme: dark" in text
+    assert re.search(r'<div class="wide"[^>]*>\n<table>', text)
+    assert '<td class="n">+0.25</td><td><span class="sign bad">✗ worse</span></td>' in text
+
+
 @pytest.mark.parametrize("form", ["json", "jsonl", "csv", "md", "html", "xml", "parquet"])
 def test_same_result_same_bytes(form):
     assert encode(RESULT, form) == encode(RESULT, form)
@@ -215,6 +224,27 @@ class TestTable:
     def test_empty_columns_go_before_telling_ones(self):
         rows = pl.DataFrame({"name": ["a" * 10], "empty": [None], "std": [0.25], "mean": [0.5]})
         assert render(rows, 18).left_out == ["empty", "std"]
+
+    def test_an_interval_goes_whole_and_what_is_needed_stays(self):
+        rows = pl.DataFrame({"name": ["a" * 9], "mean": [0.5], "ci_low": [0.25], "ci_high": [0.75]})
+        assert render(rows, 27).left_out == []
+        assert render(rows, 26).left_out == ["ci_low", "ci_high"]
+        assert render(rows, 26, needed=["ci_high"]).left_out == ["mean"]
+
+    def test_changes_go_last_of_all_numbers(self):
+        rows = pl.DataFrame(
+            {"n_scored": [9], "name": ["abc"], "mean": [0.5], "delta": [0.25], "mde": [0.1]}
+        )
+        order = [
+            render(rows.select("name", "n_scored", "mean", "delta", "mde"), w).left_out
+            for w in (30, 22, 17, 12)
+        ]
+        assert order == [
+            [],
+            ["n_scored"],
+            ["n_scored", "mde"],
+            ["n_scored", "mean", "mde"],
+        ]
 
     def test_wide_characters_count_twice(self):
         rows = pl.DataFrame({"name": ["東京", "ab"], "n": [1, 2]})

@@ -120,6 +120,13 @@ class TestScores:
         assert Path("some.md").read_text().count("\n") == 22
         assert len(result.stdout.splitlines()) == 22
 
+    def test_what_it_is_sorted_by_is_shown(self, run, lake, monkeypatch):
+        head = run("scores", lake, "--sort", "-n_loops").stdout.splitlines()[0].split()
+        assert head[:6] == ["run_id", "task_id", "trial", "agent", "agent_version", "status"]
+        assert head[6] == "n_loops"
+        monkeypatch.setattr("pipeline.cli.output.terminal_width", lambda: 30)
+        assert "error_" in run("scores", lake, "--sort", "error_rate").stdout.splitlines()[0]
+
     def test_where_is_counted_too(self, run, lake):
         result = run("scores", lake, "--where", "agent_version = 'v1'")
         assert "note: the first 20 of 24 runs\n" in result.stderr

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from rich_lake import ARMS, KEY, NAUGHTY
+from lakes import final, scored
+from making import call, run, want
+from rich_lake import ARMS, KEY, NAUGHTY, without_charts
 
 from pipeline.report.html import report
 from pipeline.report.run_page import run_page
@@ -129,6 +131,40 @@ def test_it_prints_on_white_even_where_the_screen_is_dark(visit, file):
     assert not page.locator("nav").is_visible()
     assert page.locator("figure svg").first.is_visible()
     assert len(page.pdf()) > 10_000
+
+
+WIDER = """() => [...document.querySelectorAll('table')].filter(table => table.checkVisibility()
+  && table.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
+  .map(table => table.closest('[aria-label]').getAttribute('aria-label'))"""
+
+
+@pytest.fixture(scope="module")
+def wide_files(browser, tmp_path_factory):
+    """Pages of more groups than stand side by side, and of arguments without a place to break."""
+    del browser
+    folder = tmp_path_factory.mktemp("wide")
+    long = {"list": [f"argument_{i}" for i in range(40)]}
+    made = [
+        run(f"r{i}", call("search", long), final(), agent=f"agent-{i}", expected=[want("find", long)])
+        for i in range(8)
+    ]  # fmt: skip
+    lake = scored(folder, *made)
+    with without_charts():
+        (folder / "report.html").write_text(report(lake), encoding="utf-8")
+    (folder / "run.html").write_text(run_page(lake, timelines(lake, "r0")), encoding="utf-8")
+    return folder / "report.html", folder / "run.html"
+
+
+def test_all_that_is_printed_is_on_the_paper(visit, wide_files):
+    for each in wide_files:
+        assert visit(each, 718, "light", "print").page.evaluate(WIDER) == []
+
+
+def test_tables_of_a_run_need_no_scrolling(visit, wide_files):
+    assert visit(wide_files[1], 1440).page.evaluate(WIDER) == []
+    page = visit(wide_files[1], 375).page
+    assert page.evaluate(WIDER) == ["Steps"]
+    assert page.locator(".calls td", has_text="find").first.is_visible()
 
 
 def test_links_lead_to_what_they_name(visit, file):

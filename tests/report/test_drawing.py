@@ -65,9 +65,45 @@ def test_bars_are_as_tall_as_their_counts():
     assert heights[1] == pytest.approx(3 * heights[0], abs=0.3)
 
 
+def texts_of(svg):
+    return [e.text for e in ET.fromstring(svg).iter("text")]  # noqa: S314 - our own output
+
+
 def test_percentiles_are_named_on_the_curve():
-    texts = [e.text for e in ET.fromstring(running(PART, AXIS)).iter("text")]  # noqa: S314 - same
-    assert {"p25 0.1", "p50 0.25", "p75 0.25", "p95 1"} <= set(texts)
+    assert {"p25 0.1", "p50 0.25", "p75 0.25", "p95 1"} <= set(texts_of(running(PART, AXIS)))
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 7, 1138])
+def test_an_axis_of_counts_names_each_number_once(most):
+    bars = [{"low": 0.0, "high": 0.5, "n": most}]
+    for svg in (
+        histogram(PART._replace(bars=bars), Axis(0.0, 1.0, [], "share")),
+        counted(bars, "share", "tasks"),
+    ):
+        *_, last = texts = texts_of(svg)
+        named = texts[texts.index("share") + 1 : -1]
+        assert last in ("runs", "tasks")
+        assert len(named) == len(set(named)) >= 2
+        assert all(name.replace(",", "").isdigit() for name in named)
+
+
+def over(*days, means=(0.5, 0.7)):
+    points = [
+        {**DAYS[0], "bucket": day, "mean": mean} for day, mean in zip(days, means, strict=True)
+    ]
+    return texts_of(over_time(points, "mean, tokens", fraction=False))
+
+
+def test_days_have_their_year_where_there_are_several():
+    assert {"5 Jan", "9 Dec"} <= set(over("2026-01-05", "2026-12-09"))
+    assert {"2025-12-31", "2026-01-02"} <= set(over("2025-12-31", "2026-01-02"))
+
+
+def test_large_means_are_named_shortly_and_others_in_full():
+    days = ("2026-01-05", "2026-01-09")
+    assert {"0", "1M", "2M"} <= set(over(*days, means=(0.0, 2_000_000.0)))
+    assert {"0", "200", "400"} <= set(over(*days, means=(0.0, 400.0)))
+    assert {"15,000"} <= set(over(*days, means=(0.0, 15_000.0)))
 
 
 def test_the_same_figures_the_same_picture():

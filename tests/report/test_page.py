@@ -38,7 +38,7 @@ LOGS = [
         agent="a",
         expected=[want("book")],
     ),
-    run("r2", final(), task_id="t1", suite="s", agent="b", expected=[want("book")]),
+    run("r2", final(), task_id="t1", trial=3, suite="s", agent="b", expected=[want("book")]),
     run("r3", call("book"), final(), task_id="t2", suite="u", agent="b", expected=[want("book")]),
     run("r4", call("search", {"q": 2}, duration_ms=40.0), status="error"),
     "{broken",
@@ -103,23 +103,32 @@ class TestContent:
     def test_worst_runs_lowest_f1_first(self, page):
         worst = page.table("Worst runs")
         assert [(row["run_id"], row["f1"]) for row in worst] == [("r2", "0"), ("r1", "0.5")]
+        assert [row["task"] for row in worst] == ["s, t1, trial 3", "s, t1"]
 
     def test_few_groups_stand_side_by_side(self, page):
         head, *rows = page.sections["By agent"][0]
-        assert head == ["metric", "a", "b", NULL]
+        assert head == ["metric", "a", "b", "no agent"]
         assert ["recall", "1", "0.5", NULL] in rows
         assert ["n_calls", "3", "0.5", "1"] in rows
 
     def test_many_groups_stand_below_each_other(self, tmp_path):
         lake = scored(tmp_path, *(run(f"r{i}", call("x"), agent=f"a{i}") for i in range(8)))
-        rows = Page(report(lake)).table("By agent")
-        assert [(row["agent"], row["runs"]) for row in rows] == [(f"a{i}", "1") for i in range(8)]
-        assert {row["n_calls"] for row in rows} == {"1"}
+        page = Page(report(lake))
+        tables = range(len(page.sections["By agent"]))
+        rows = [page.table("By agent", number) for number in tables]
+        for part in rows:
+            whose = [(row["agent"], row["runs"]) for row in part]
+            assert whose == [(f"a{i}", "1") for i in range(8)]
+            assert len(part[0]) <= 2 + 6
+        metrics = [metric for part in rows for metric in list(part[0])[2:]]
+        assert metrics == [row["metric"] for row in page.table("Scores")]
+        assert {row["n_calls"] for part in rows for row in part if "n_calls" in row} == {"1"}
+        assert rows[0][0]["f1"] == NULL
 
     def test_groups_asked_for(self, lake):
         page = Page(report(lake, by=["suite", "success"]))
         heads = page.sections["By suite, success"][0][0]
-        assert heads == ["metric", f"s, {NULL}", f"u, {NULL}", f"{NULL}, {NULL}"]
+        assert heads == ["metric", "s, no success", "u, no success", "no suite, no success"]
         with pytest.raises(UnknownNameError, match="group column"):
             report(lake, by=["suit"])
 
@@ -232,7 +241,7 @@ class TestCommand:
         place = place_of(["night.jsonl"])
         assert re.fullmatch(r"\.trajtab/night\.jsonl-[0-9a-f]{8}", place.as_posix())
         assert [path.name for path in (tmp_path / ".trajtab").iterdir()] == [place.name]
-        assert f"landed in {place}: 4 runs, 5 calls, 1 errors" in shown.err
+        assert f"landed in {place}: 4 runs, 5 calls, 1 error\n" in shown.err
         assert "1 record rejected: not_json" in shown.err
         assert "wrote report.html" in shown.err
         assert "charts need the extra `report`" in shown.err

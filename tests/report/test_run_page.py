@@ -60,6 +60,23 @@ def test_facts_scores_calls_and_steps(tmp_path):
     assert (steps[1]["ms"], steps[4]["tokens"]) == ("12.5", "35")
 
 
+def test_lines_of_what_was_said_stay_lines(tmp_path):
+    said = f"First.\n\nkey {KEY}\r\nthen \x1b[31m"
+    lake = scored(tmp_path, run("booking", call("x", output="a\nb"), final(said)))
+    call_row, last = Page(shown(lake)).table("Steps")
+    assert last["what"] == "First.\n\nkey [redacted]\nthen \\x1b[31m"
+    assert call_row["what"].endswith("→ a\nb")
+
+
+def test_what_is_missing_is_named_and_failure_stands_beside_the_call(tmp_path):
+    made = call("book", {"row": 2}, error="full")
+    lake = scored(tmp_path, run("booking", made, expected=[want("book", {"row": 2, "seat": 1})]))
+    text = shown(lake)
+    assert "<small>seat: 1</small>" in text
+    assert '{&quot;row&quot;:2}</span> <span class="sign bad">✗ failed</span>' in text
+    assert "<small>seat (missing)</small><small>→ full</small>" in text
+
+
 def test_nothing_acts_and_no_secret_is_shown(tmp_path):
     text = shown(scored(tmp_path, BOOKING))
     assert "<img" not in text

@@ -65,7 +65,7 @@ class TestTools:
         rows = [list(row.values())[:3] for row in Page(text).table("Tools", 1)]
         assert rows == [
             ["a", "z", "1"],
-            ["b", "the same, other arguments", "1"],
+            ["b", "the same with other arguments", "1"],
             ["b", "no call", "1"],
             ["c", "no call", "1"],
             ["d", "e", "1"],
@@ -114,7 +114,7 @@ class TestTrend:
         with without_charts():
             text = report(scored(tmp_path, run("r", call("x"))))
         assert "a trend needs runs of two days or more" in text
-        assert "1 runs have no start" in text
+        assert "1 run without a start: left out here" in text
 
 
 class TestComparison:
