@@ -25,10 +25,6 @@ LEAST = (
 )  # fmt: skip
 """Numbers that go first when not all fit; after them the rightmost."""
 
-_ENDS = [("ci_low", "ci_high"), ("delta_low", "delta_high"), ("lower", "upper")]
-OTHER_END = {one: other for pair in _ENDS for one, other in (pair, pair[::-1])}
-"""Of an interval both ends are shown, or none."""
-
 CHANGES = ("delta", "relative_delta", "delta_std", "drop")
 """Columns whose numbers say which way something went."""
 JUDGED = ("verdict", "flip")
@@ -92,9 +88,7 @@ def fitting(columns: list[Shown], width: int) -> list[Shown]:
             column.header = broken(column.name, column.widest)
     droppable = sorted(columns[:0:-1], key=_worth)
     while _least_width(kept) > width and droppable:
-        gone = droppable.pop(0)
-        going = {gone.name, OTHER_END.get(gone.name)}
-        kept = [column for column in kept if column.name not in going]
+        kept.remove(droppable.pop(0))
     return kept
 
 

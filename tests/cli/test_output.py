@@ -201,14 +201,6 @@ class TestTable:
         rows = pl.DataFrame({"name": ["a", "b"], "n": [5, 12345]})
         assert render(rows).text.splitlines()[2:] == ["a         5", "b     12345"]
 
-    @pytest.mark.parametrize("width", range(12, 60))
-    def test_of_an_interval_both_ends_are_shown_or_none(self, width):
-        ends = {"ci_low": [0.25], "ci_high": [0.75], "lower": [0.1], "upper": [0.9]}
-        rows = pl.DataFrame({"metric": ["f1"], "mean": [0.5], **ends, "n": [4]})
-        _, left_out = render(rows, width)
-        assert ("ci_low" in left_out) == ("ci_high" in left_out)
-        assert ("lower" in left_out) == ("upper" in left_out)
-
     @pytest.mark.parametrize("width", [200, 100, 80, 50, 30])
     def test_fits_the_width_and_cuts_no_number(self, width):
         numbers = {f"metric_number_{i}": [i + 0.125, 1000.0 * i] for i in range(12)}
