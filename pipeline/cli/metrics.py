@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +12,7 @@ from click.core import ParameterSource
 from pipeline import queries
 from pipeline.cli import completion
 from pipeline.cli.command import command as declare
-from pipeline.cli.options import Outputs, output_options
+from pipeline.cli.options import LakePath, Outputs, output_options
 from pipeline.cli.output import emit
 from pipeline.judge import rubric
 from pipeline.lake import Lake
@@ -24,6 +23,7 @@ from pipeline.tables.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from pipeline.metrics.metric import Metric
 
@@ -37,7 +37,7 @@ trajtab metrics judge.tool_relevance"""
 @click.argument("name", required=False, shell_complete=completion.metric)
 @click.option(
     "--lake",
-    type=click.Path(path_type=Path),
+    type=LakePath(),
     metavar="LAKE",
     help="Also what judges and people say in this lake: judge.NAME, human.NAME.",
 )

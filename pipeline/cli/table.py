@@ -34,7 +34,7 @@ CHANGES = ("delta", "relative_delta", "delta_std", "drop")
 """Columns whose numbers say which way something went."""
 JUDGED = ("verdict", "flip")
 
-_END = re.compile("_(low|high)$")
+_END = re.compile("(^|_)(low(er)?|high|upper)$")
 
 
 @dataclass
@@ -122,10 +122,10 @@ def fitting(columns: list[Shown], width: int, needed: Collection[str] = ()) -> l
 def _interval(name: str) -> str:
     """Return one name for both ends of an interval, a column's own for any other.
 
-    >>> [_interval(name) for name in ("ci_low", "ci_high", "mean")]
-    ['ci_…', 'ci_…', 'mean']
+    >>> [_interval(name) for name in ("ci_low", "ci_high", "lower", "upper", "mean")]
+    ['ci_…', 'ci_…', '…', '…', 'mean']
     """
-    return _END.sub("_…", name)
+    return _END.sub(r"\1…", name)
 
 
 def broken(name: str, width: int) -> str:

@@ -54,6 +54,10 @@ def expand(named: Sequence[str]) -> list[Source]:
     found: dict[Path, Source] = {}
     folders: dict[Path, Path] = {}
     for text in named:
+        if not text:  # else it would be the current folder: all of it, for an unset variable
+            raise SourceNotFoundError(
+                "a source is an empty text; name a file or folder, or . for here"
+            )
         path = STDIN if text == "-" else Path(text)
         if path.is_dir():
             files = _files_under(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from atexit import register
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,7 +14,6 @@ from pipeline.sample.tasks import tasks
 from pipeline.sample.words import as_json
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator
 
 ANNOTATED = 6
@@ -32,8 +32,10 @@ def sample(folder: str | os.PathLike[str], *, runs: int = 1000, seed: int = 0) -
     """Write `runs.jsonl` and `tasks.jsonl` into a folder, made where there is none.
 
     Raises:
-        InputError: `runs` is negative, or the folder cannot be written.
+        InputError: `runs` is negative, the folder has no name, or cannot be written.
     """
+    if not os.fspath(folder):
+        raise InputError("the folder's name is empty; name a folder, or . for this one")
     if runs < 0:
         raise InputError(f"{runs} runs asked for; at least 0 is needed")
     target = Path(folder)

@@ -14,6 +14,7 @@ import pytest
 from pipeline.cli import main
 from pipeline.cli.command import Command
 from pipeline.cli.group import COMMANDS
+from pipeline.cli.options import LakePath
 
 HOME = str(Path(__file__).resolve().parents[2])
 HEAVY = ("polars", "duckdb", "pyarrow", "rich", "altair")
@@ -103,3 +104,18 @@ def test_module_is_the_command():
         cwd=HOME,
     )
     assert done.stdout == f"trajtab {version('trajtab')}\n"
+
+
+def test_every_command_takes_a_lake_in_an_object_store():
+    """A path would make `s3:/` of `s3://`."""
+    asked = [main.get_command(click.Context(main), name) for name in COMMANDS]
+    below = [inner for found in asked for inner in getattr(found, "commands", {}).values()]
+    lakes = [
+        (found.name, param.type)
+        for found in (*asked, *below)
+        for param in found.params
+        if param.name == "lake"
+    ]
+
+    assert len(lakes) > len(COMMANDS) // 2
+    assert [name for name, kind in lakes if not isinstance(kind, LakePath)] == []

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from making import call, run, runs_of, write
 
-from pipeline.errors import SourceNotFoundError, UnrecognisedError
+from pipeline.errors import InputError, SourceNotFoundError, UnrecognisedError
 from pipeline.landing.land import land
+from pipeline.sample import sample
 from pipeline.scoring import score
 
 no_utf8 = pytest.mark.skipif(sys.platform != "linux", reason="file names are UTF-8 there")
@@ -53,6 +54,15 @@ def test_a_file_named_outright_is_refused_however_it_is_spelled(logs, spelled):
     Path("readme.md").write_text("no log\n")
     with pytest.raises(UnrecognisedError, match=r"readme\.md: line 1 is no JSON"):
         land([spelled, logs], "lake", workers=1)
+
+
+def test_an_empty_name_is_not_the_current_folder(logs):
+    with pytest.raises(SourceNotFoundError, match="empty"):
+        land([logs, ""], "lake", workers=1)
+    with pytest.raises(InputError, match="empty"):
+        sample("", runs=1)
+    assert not Path("lake").exists()
+    assert not Path("runs.jsonl").exists()
 
 
 def test_lakes_among_the_logs_are_no_logs(logs):

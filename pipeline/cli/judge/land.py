@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from pipeline.cli.command import command as declare
-from pipeline.cli.options import Outputs, output_options
+from pipeline.cli.options import LakePath, Outputs, output_options
 from pipeline.cli.output import emit
 
 
@@ -17,7 +17,7 @@ from pipeline.cli.output import emit
 )
 @click.option(
     "--lake",
-    type=click.Path(path_type=Path),
+    type=LakePath(),
     required=True,
     metavar="LAKE",
     help="The lake that the requests were prepared from.",
