@@ -11,7 +11,8 @@ import polars as pl
 from pipeline.cli.directions import directed
 from pipeline.cli.junit import to_xml
 from pipeline.cli.page import to_html
-from pipeline.text import cell, visible
+from pipeline.cli.table import shown
+from pipeline.text import visible
 
 if TYPE_CHECKING:
     from pipeline.tables.result import Result
@@ -107,7 +108,7 @@ def to_md(result: Result) -> bytes:
 def _table(rows: pl.DataFrame) -> str:
     heads = [marked(name) for name in rows.columns]
     rules = ["---:" if dtype.is_numeric() else "---" for dtype in rows.dtypes]
-    cells = [[marked(cell(value)) for value in rows[name].to_list()] for name in rows.columns]
+    cells = [map(marked, shown(rows[name]).cells) for name in rows.columns]
     lines = [heads, rules, *zip(*cells, strict=True)]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 

@@ -168,6 +168,11 @@ class TestJunit:
         assert root.get("tests") == "3"
 
 
+def test_markdown_marks_changes_and_verdicts_as_a_terminal_does():
+    rows = pl.DataFrame({"delta": [0.25], "verdict": ["worse"]})
+    assert encode(Result("demo", rows, []), "md").decode().splitlines()[2] == "| +0.25 | ✗ worse |"
+
+
 def test_html_scrolls_in_its_table_and_marks_changes_and_verdicts():
     rows = pl.DataFrame({"delta": [0.25], "verdict": ["worse"]})
     text = encode(Result("demo", rows, []), "html").decode()
