@@ -173,7 +173,11 @@ def _wanted(param: click.Parameter, value: Any) -> str | None:
     if getattr(param, "is_flag", False):
         return None if isinstance(value, bool) else "true or false"
     if isinstance(param.type, click.types.IntParamType):
-        return None if isinstance(value, int | str) and not isinstance(value, bool) else "a whole number"
+        return (
+            None
+            if isinstance(value, int | str) and not isinstance(value, bool)
+            else "a whole number"
+        )
     takes_list = isinstance(param.type, click.types.FuncParamType)
     odd = bool | dict if takes_list else bool | dict | list
     return "a text or a number" if isinstance(value, odd) else None
