@@ -59,7 +59,9 @@ def output_file(value: str) -> Path:
     path = Path(value)
     if format_of(path) not in FILE_FORMATS:
         known = " ".join(f".{suffix}" for suffix in FILE_FORMATS)
-        raise click.BadParameter(f"{value or 'no name'}: the suffix names the format, one of {known}")
+        raise click.BadParameter(
+            f"{value or 'no name'}: the suffix names the format, one of {known}"
+        )
     if not path.parent.is_dir():
         raise click.BadParameter(f"{value}: there is no folder {path.parent}")
     if path.is_dir():

@@ -7,7 +7,6 @@ the N-th batch of a landing costs no more reading than the second.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -82,13 +81,14 @@ class Known:
         places = self._identities.select(
             pl.arg_where(pl.col(_IDENTITY).is_in(wanted)).cast(pl.Int64)
         ).to_series()
+        ends = pl.Series(self._ends, dtype=pl.Int64)
+        at = ends.search_sorted(places, side="right").cast(pl.Int64).alias("batch")
+        rows = (places - ends.shift(1, fill_value=0).gather(at)).alias("row")
         batches = list(self._batches.values())
-        found: dict[int, list[int]] = {}
-        for place in places:
-            at = bisect_right(self._ends, place)
-            row = place - (self._ends[at - 1] if at else 0)
-            if row not in self._gone.get(batches[at].name, ()):
-                found.setdefault(at, []).append(row)
-        return sorted(
-            ((batches[at], rows) for at, rows in found.items()), key=lambda pair: pair[0].name
-        )
+        found = []
+        for (number,), part in pl.DataFrame([at, rows]).group_by("batch"):
+            batch = batches[number]
+            stay = part["row"].filter(~part["row"].is_in(list(self._gone.get(batch.name, ()))))
+            if stay.len():
+                found.append((batch, stay.sort().to_list()))
+        return sorted(found, key=lambda pair: pair[0].name)
