@@ -50,6 +50,11 @@ _OUTPUT_TOKENS = (
     "ai.usage.outputTokens", "ai.usage.completionTokens",
 )  # fmt: skip
 _COST = ("gen_ai.usage.cost", "operation.cost")
+_TELLING = {
+    "gen_ai.operation.name", "traceloop.span.kind", "gen_ai.request.model", "llm.request.type",
+    "ai.operationId", *_TOOL_NAME, *_AGENT_NAME, *_INPUT_TOKENS, *_OUTPUT_TOKENS,
+}  # fmt: skip
+"""Attributes of which a span has at least one if it has any role."""
 _DECORATED = re.compile(r"(?:execute_tool|running tool:|tools/call|tool:) *(.+)|(.+)\.tool")
 _VERCEL = re.compile(r"ai\.(generate|stream)(Text|Object)")
 _DETAILS = (
@@ -64,6 +69,8 @@ MERGED = "(merged tools)"
 def read(span: Span) -> Reading | None:
     """Return what the conventions' attributes on a span say; None where it has none of them."""
     given = _with_event_details(span)
+    if given.keys().isdisjoint(_TELLING):  # most spans of a trace tell of no agent
+        return None
     role = _role(given, span.name)
     if role == "tool":
         return _tool(given, span)

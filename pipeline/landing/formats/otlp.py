@@ -61,6 +61,8 @@ class Named(msgspec.Struct):
         return bool(self.spanId or self.span_id) or self.body is not UNSET
 
 
+_BEGIN = 64
+"""So many bytes are looked for first: most often there is no other value that begins with them."""
 _named = msgspec.json.Decoder(Named).decode
 _entry = decoder(Entry)
 _entries = msgspec.json.Decoder(list[Entry]).decode
@@ -152,7 +154,9 @@ class _Finder:
 
     def find(self, body: bytes, key: str = "") -> Part:
         data = self._piece.data
-        at = data.find(body, self._at)
+        at = data.find(body[:_BEGIN], self._at)
+        if at >= 0 and not data.startswith(body, at):  # what begins alike stands before it
+            at = data.find(body, self._at)
         if at < 0:  # a resource after its spans; equal bytes are as good, wherever they stand
             return Part(key, self._line, self._piece.offset + data.find(body), len(body))
         self._line += data.count(b"\n", self._at, at)
