@@ -14,6 +14,7 @@ from pipeline import queries
 from pipeline.current import connect
 from pipeline.engines.parts import asked, exact, received, refuse_subquery, sent
 from pipeline.tables.groups import aliases, groups_of, per_group, same
+from pipeline.tables.session import unmatched
 from pipeline.tables.trials import SUCCESS, count_trials, naming_rule
 
 if TYPE_CHECKING:
@@ -119,7 +120,9 @@ def counted(
             trials = Trials(work, repeated["task_id"][0])
             exact(con, "trial_parts", received(engine.map_units(trials, question.units)))
             con.execute(f"CREATE TEMP TABLE trials AS {_numbered(arms, 'trial_parts')}")
-        yield con, counts, question.notes
+        without_task = "arms WHERE n_without_task > 0"
+        none = unmatched(con, where, without_task) if counts.is_empty() else []
+        yield con, counts, [*question.notes, *none]
     finally:
         con.close()
 

@@ -21,6 +21,7 @@ from pipeline.tables.aggregate import aggregate_sums
 from pipeline.tables.groups import groups_of, named, per_group, quoted, same
 from pipeline.tables.nulls import null_notes
 from pipeline.tables.percentiles import column_of
+from pipeline.tables.session import unmatched
 from pipeline.tables.unreferenced import unreferenced
 
 if TYPE_CHECKING:
@@ -118,10 +119,11 @@ def aggregated(
         exact(con, "by_kind", received(part.by_kind for part in found))
         fixed_point.roll_up(con, listed, groups)
         rows = aggregate_sums(con, listed, groups)
+        none = unmatched(con, where, "by_kind")
         nulls = null_notes(con, listed) + unreferenced(con, listed)
     finally:
         con.close()
-    return rows, [*question.notes, *nulls], listed
+    return rows, [*question.notes, *none, *nulls], listed
 
 
 def _scales(
@@ -207,9 +209,10 @@ def distributed(
             "group_id", "place"
         )
         rows = named(con, rows.with_columns(pl.col("n_scored").fill_null(0)), "numbered", groups)
+        none = unmatched(con, where, "numbered WHERE n > 0")
     finally:
         con.close()
     columns = {column_of(q): pl.col("quantiles").list.get(i) for i, q in enumerate(quantiles)}
     of = [group.name for group in groups]
     shown = rows.with_columns(**columns).select(*of, "metric", "n_scored", *columns)
-    return shown, question.notes, listed
+    return shown, [*question.notes, *none], listed

@@ -49,7 +49,8 @@ def opened(
     con, state = score_session(lake, in_use, where)
     try:
         with naming_filter(where):
-            yield Session(con, in_use, told_of(in_use, state), state.opinions.metrics)
+            notes = [*told_of(in_use, state), *unmatched(con, where, "scores")]
+            yield Session(con, in_use, notes, state.opinions.metrics)
     finally:
         con.close()
 
@@ -73,6 +74,13 @@ def naming_filter(where: str | None) -> Iterator[None]:
 def told_of(policy: Policy, state: Current) -> list[str]:
     """Return what every table says first: its policy, and what it leaves out."""
     return [f"policy: {policy.title}", *unscored(state)]
+
+
+def unmatched(con: duckdb.DuckDBPyConnection, where: str | None, runs: str) -> list[str]:
+    """Return a note where the filter left no row of a table that counts runs."""
+    if where is None or con.sql(f"SELECT 1 FROM {runs} LIMIT 1").fetchall():  # noqa: S608 - ours
+        return []
+    return [f"no scored run matches --where {where!r}"]
 
 
 def unscored(state: Current) -> list[str]:

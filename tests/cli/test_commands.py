@@ -63,12 +63,10 @@ class TestCommand:
 
 def test_every_command_has_a_file_and_every_file_is_listed():
     """A command is a module with a `command` in it."""
-    files = {path.stem for path in Path(HOME, "pipeline", "cli").glob("*.py")}
-    declared = {
-        name
-        for name in files
-        if "\n@declare(" in Path(HOME, "pipeline", "cli", f"{name}.py").read_text()
-    }
+    folder = Path(HOME, "pipeline", "cli")
+    files = [*folder.glob("*.py"), *folder.glob("*/__init__.py")]
+    names = {path.relative_to(folder).parts[0].removesuffix(".py"): path for path in files}
+    declared = {name for name, path in names.items() if "\n@declare(" in path.read_text()}
     assert declared == set(COMMANDS)
 
 

@@ -9,6 +9,8 @@ from pipeline.errors import QueryError, SourceNotFoundError, UnknownNameError
 from pipeline.lake import Lake
 from pipeline.metrics.registry import chosen, headline
 from pipeline.tables.aggregate import aggregate, aggregate_scores, mean_over_groups
+from pipeline.tables.passk import passk
+from pipeline.tables.percentiles import percentiles
 
 COUNTS = ["n_total", "n_scored", "n_null", "n_error", "n_vacuous"]
 VALUES = ["mean", "micro", "std", "min", "max", "ci_low", "ci_high", "mean_errors_zero"]
@@ -283,6 +285,16 @@ def test_batches_may_come_in_any_order(lake_of):
     one = aggregate(lake_of(*batches), by=["agent"], metrics=["f1", "cost_usd"]).rows
     other = aggregate(lake_of(*batches[::-1]), by=["agent"], metrics=["f1", "cost_usd"]).rows
     assert one.write_csv() == other.write_csv()
+
+
+def test_a_filter_that_leaves_nothing_is_told_of(lake_of):
+    lake = lake_of([{"agent": "x"}])
+    for table in (aggregate, percentiles, passk):
+        assert (
+            "no scored run matches --where \"agent = 'y'\""
+            in table(lake, where="agent = 'y'").notes
+        )
+        assert not any("matches" in note for note in table(lake, where="agent = 'x'").notes)
 
 
 def test_a_filter_that_fails_on_a_value_is_refused(lake_of):

@@ -264,8 +264,8 @@ class TestRule:
             passk(lake_of(self.RUNS), rule="true) FROM scores; SELECT (true")
 
     def test_beside_a_filter_both_are_named(self, lake_of):
-        with pytest.raises(QueryError, match=r"--pass 'true' with --where 'run_id::INT = 1'"):
-            passk(lake_of(self.RUNS), rule="true", where="run_id::INT = 1")
+        with pytest.raises(QueryError, match=r"--pass 'run_id::INT = 1' with --where 'true'"):
+            passk(lake_of(self.RUNS), rule="run_id::INT = 1", where="true")
         with pytest.raises(QueryError, match=r"^--where"):
             passk(lake_of(self.RUNS), where="run_id::INT = 1")
 
@@ -318,8 +318,8 @@ def test_many_trials_are_exact():
     assert estimate(2000, 1, 1000).at == Fraction(1, 2)
 
 
-def test_k_is_1_or_more(lake_of):
-    with pytest.raises(InputError, match=r"k 0: .*1 or more"):
+def test_k_is_at_least_1(lake_of):
+    with pytest.raises(InputError, match=r"k 0: .*k is 1 to"):
         passk(lake_of([]), k=[1, 0])
 
 
