@@ -93,7 +93,10 @@ def command(
     picked = sample_annotations(
         lake, limit=limit, seed=seed, metric=metric, where=where, annotated=annotated, policy=policy
     )
-    write(out, picked.records)
+    if picked.records:
+        write(out, picked.records)
+    else:  # an empty file would be in the way of the next try
+        say(f"nothing to annotate; {out} is not written")
     emit(picked.result, outputs)
 
 

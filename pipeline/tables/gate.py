@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 from xxhash import xxh3_128_hexdigest
 
-from pipeline.errors import InputError
+from pipeline.errors import InputError, UnknownNameError
 from pipeline.statistics.needs import require_statistics
 from pipeline.tables.arms import BASELINE, CANDIDATE, Asked, opened_arms
 from pipeline.tables.gate_file import GateFile, load
@@ -183,7 +183,10 @@ def metrics_of(told: GateFile, arms: Opened) -> list[Metric]:
         InputError: a gate limits the drop of a metric that has no better direction.
         UnknownNameError: no such metric.
     """
-    listed = arms.metrics([one.metric for one in told.gate])
+    try:
+        listed = arms.metrics([one.metric for one in told.gate])
+    except UnknownNameError as error:
+        raise UnknownNameError(f"the gate file names an {error}") from error
     neither = {metric.name for metric in listed if metric.better == "neither"}
     for one in told.gate:
         if one.compares and one.metric in neither:

@@ -43,6 +43,15 @@ def test_sample_refuses_what_it_cannot_write(run, lake, out, message):
     assert run("annotations", "pick", lake, "--out", "a.jsonl").exit_code == 2
 
 
+def test_sample_of_nothing_leaves_no_file_in_the_way(run, lake):
+    args = ("annotations", "sample", lake, "--out", "todo.jsonl", "--where")
+    done = run(*args, "agent_version = 'v9'")
+    assert done.exit_code == 0
+    assert "nothing to annotate; todo.jsonl is not written" in done.stderr
+    assert "no scored run matches" in done.stderr
+    assert run(*args, "true").exit_code == 0
+
+
 def test_agreement_as_json_has_every_table(run, lake):
     done = run("agreement", lake, "--format", "json", "--metric", "f1,n_calls", "--item", "all")
     assert done.exit_code == 0

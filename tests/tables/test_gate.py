@@ -379,6 +379,10 @@ class TestFile:
         with pytest.raises(InputError, match=r"max_drop = 0\.05 needs a baseline"):
             judge(changes(0, 0, 5), rule(max_drop=0.05), arms={"candidate": CANDIDATE})
 
+    def test_an_unknown_metric_is_the_gate_files(self, judge):
+        with pytest.raises(UnknownNameError, match="gate file names an unknown metric 'f11'"):
+            judge(changes(0, 0, 5), rule(metric="f11", max_drop=0.05))
+
     def test_what_has_no_better_direction_cannot_drop(self, judge):
         with pytest.raises(InputError, match="neither direction is better"):
             judge(arms("n_tools", [("a", 1, 1)]), rule("n_tools", max_drop=1))
