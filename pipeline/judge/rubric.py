@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from xxhash import xxh3_128_hexdigest
 
+from pipeline.declared import declared
 from pipeline.errors import InputError, SourceNotFoundError, UnknownNameError
 from pipeline.policy import PRESET, PRESETS
 
@@ -142,16 +143,7 @@ def parse(told: dict[str, Any], where: str) -> Rubric:
         UnknownNameError: a key nobody knows.
         InputError: a key is missing, or a value is outside what it allows.
     """
-    answer = told.get("answer")
-    for table, kind, inside in ((told, Rubric, ""), (answer, Answer, "answer.")):
-        for key in table if isinstance(table, dict) else ():
-            if key not in kind.__struct_fields__:
-                known = [inside + name for name in kind.__struct_fields__]
-                raise UnknownNameError.among("key", inside + key, known, f" in {where}")
-    try:
-        rubric = msgspec.convert(told, Rubric)
-    except msgspec.ValidationError as error:
-        raise InputError(f"{where}: {error}") from error
+    rubric = declared(told, Rubric, where)
     for problem in (*_problems(rubric), *_wrong_answer(rubric.answer)):
         raise InputError(f"{where}: {problem}")
     return rubric

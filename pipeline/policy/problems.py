@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from math import inf, isfinite
-from typing import TYPE_CHECKING, Any, get_args, get_type_hints
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from pipeline.errors import UnknownNameError
 from pipeline.policy.sections import KINDS, rule_of_kind
 
 if TYPE_CHECKING:
@@ -88,24 +87,3 @@ def _bad_regex(patterns: list[str]) -> list[tuple[str, str]]:
         except re.error as error:
             bad.append((text, str(error)))
     return bad
-
-
-def refuse_unknown(
-    told: dict[str, Any], kind: type[msgspec.Struct], where: str, inside: str
-) -> None:
-    """Refuse a key that its section does not have, by name, with the nearest that it has.
-
-    Raises:
-        UnknownNameError: there is one.
-    """
-    hints = get_type_hints(kind)
-    for key, value in told.items():
-        if key not in hints:
-            raise UnknownNameError.among(
-                "key", inside + key, [inside + name for name in hints], f" in {where}"
-            )
-        for struct in (hints[key], *get_args(hints[key])):
-            if isinstance(struct, type) and issubclass(struct, msgspec.Struct):
-                for part in value if isinstance(value, list) else [value]:
-                    if isinstance(part, dict):
-                        refuse_unknown(part, struct, where, f"{inside}{key}.")

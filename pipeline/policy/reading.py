@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
-
-import msgspec
+from typing import Any
 
 from pipeline.criteria import are_criteria, convert
+from pipeline.declared import declared
 from pipeline.errors import InputError, SourceNotFoundError, UnknownNameError
-from pipeline.policy.problems import problems, refuse_unknown
+from pipeline.policy.problems import problems
 from pipeline.policy.whole import DEFAULT, Policy
 
 PRESET = "preset:"
 PRESETS = Path(__file__).parents[1] / "presets"
-_WORD = re.compile(r"Invalid enum value (.*) - at `\$\.(.*)`")
 
 
 def presets() -> list[str]:
@@ -61,11 +58,7 @@ def parse(told: dict[str, Any], where: str) -> Policy:
         UnknownNameError: a key nobody knows, or a metric.
         InputError: a value is outside what its key allows.
     """
-    refuse_unknown(told, Policy, where, "")
-    try:
-        policy = msgspec.convert(told, Policy)
-    except msgspec.ValidationError as error:
-        raise InputError(f"{where}: {_plain(str(error))}") from error
+    policy = declared(told, Policy, where)
     for problem in problems(policy):
         raise InputError(f"{where}: {problem}")
     if policy.scores.metrics:
@@ -73,22 +66,3 @@ def parse(told: dict[str, Any], where: str) -> Policy:
 
         scored(policy)
     return policy
-
-
-def _plain(message: str) -> str:
-    """Say what a value is and what it may be, where it is one word of several."""
-    if (found := _WORD.fullmatch(message)) is None:
-        return re.sub(r" - at `\$\.?(.*)`", r" at \1", message)
-    value, key = found.groups()
-    hint: Any = Policy
-    for name in re.sub(r"\[[^]]*\]", "", key).split("."):
-        structs = [kind for kind in (hint, *get_args(hint)) if hasattr(kind, "__struct_fields__")]
-        hint = get_type_hints(structs[0])[name]
-    return f"{key} is {value}; {' | '.join(_words(hint))} is needed"
-
-
-def _words(hint: Any) -> list[str]:
-    """Return the words that a type allows, however deep they stand in it."""
-    if get_origin(hint) is Literal:
-        return list(get_args(hint))
-    return [word for part in get_args(hint) for word in _words(part)]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from pipeline.criteria import are_criteria, convert
+from pipeline.declared import declared
 from pipeline.errors import InputError, SourceNotFoundError, UnknownNameError
 from pipeline.policy import PRESET, PRESETS
 from pipeline.statistics.needs import MOST_RESAMPLES, RESAMPLES
@@ -101,28 +102,10 @@ def parse(told: dict[str, Any], where: str) -> GateFile:
         UnknownNameError: a key nobody knows.
         InputError: there is no gate, or a value is outside what its key allows.
     """
-    _refuse_unknown(told, GateFile, where)
-    tables = told.get("gate")
-    for table in tables if isinstance(tables, list) else []:
-        if isinstance(table, dict):
-            _refuse_unknown(table, Gate, where, "gate.")
-    try:
-        found = msgspec.convert(told, GateFile)
-    except msgspec.ValidationError as error:
-        raise InputError(f"{where}: {error}") from error
+    found = declared(told, GateFile, where)
     for problem in _problems(found):
         raise InputError(f"{where}: {problem}")
     return found
-
-
-def _refuse_unknown(
-    told: dict[str, Any], kind: type[msgspec.Struct], where: str, inside: str = ""
-) -> None:
-    known = kind.__struct_fields__
-    for key in told:
-        if key not in known:
-            names = [inside + name for name in known]
-            raise UnknownNameError.among("key", inside + key, names, f" in {where}")
 
 
 def _problems(found: GateFile) -> list[str]:
