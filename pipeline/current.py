@@ -11,7 +11,7 @@ from xxhash import xxh3_128
 from pipeline.duck import confine_to, connect, sql_file
 from pipeline.errors import InputError
 from pipeline.lake import Folder, Lake, files, run_key_base
-from pipeline.landing.commit import latest_tasks
+from pipeline.landing.batch.commit import latest_tasks
 from pipeline.metrics.registry import METRICS_VERSION, metrics, metrics_for, scored
 from pipeline.opinions import NONE, Opinions, opinions
 from pipeline.policy import Policy, load

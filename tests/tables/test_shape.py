@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal
 from pipeline.current import current, policy_of, score_name, score_names, tasks_of
 from pipeline.duck import connect
 from pipeline.lake import Lake
-from pipeline.landing.commit import latest_tasks
+from pipeline.landing.batch.commit import latest_tasks
 from pipeline.landing.land import land
 from pipeline.metrics.registry import chosen, get
 from pipeline.sample import sample
