@@ -19,7 +19,7 @@ from pipeline.cli.diff import head, lines
 from pipeline.cli.table import render
 from pipeline.errors import InputError
 from pipeline.lake import Lake
-from pipeline.report.diff import diffs
+from pipeline.report.run.diff import diffs
 from pipeline.tables.arm_runs import value_of
 from pipeline.tables.arms import BASELINE, CANDIDATE, Asked, opened_arms
 from pipeline.tables.compare import compare
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pipeline.metrics.metric import Metric
-    from pipeline.report.diff import Diff
+    from pipeline.report.run.diff import Diff
     from pipeline.tables.arms import Opened
     from pipeline.tables.gate_file import Gate
     from pipeline.tables.result import Result

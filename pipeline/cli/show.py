@@ -13,7 +13,7 @@ from pipeline.cli.files import write, write_results
 from pipeline.cli.options import Outputs, format_of, lake_argument, output_options, policy_option
 from pipeline.cli.output import emit, fitted, say, terminal_width
 from pipeline.redact import redact
-from pipeline.report.run_page import run_page
+from pipeline.report.run.page import run_page
 from pipeline.text import NULL, cell, one_line
 from pipeline.timeline import CUT, Timeline, as_result, cut, name, timelines
 
