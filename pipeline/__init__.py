@@ -83,7 +83,7 @@ _HOMES = {
     "agreement": "annotation.agreement",
     "check": "checks",
     "compare": "tables.compare",
-    "diff": "report.diff",
+    "diff": "report.run.diff",
     "gate": "tables.gate",
     "land": "landing.land",
     "passk": "tables.passk",
