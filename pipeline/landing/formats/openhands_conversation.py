@@ -13,7 +13,7 @@ from uuid import UUID
 
 import msgspec
 
-from pipeline.landing import openhands_sdk, openhands_steps
+from pipeline.landing import openhands_sdk, openhands_sdk_steps, openhands_steps
 from pipeline.landing.chat import final_output
 from pipeline.landing.decode import decoding, refuse_invalid_utf8
 from pipeline.landing.folders import STATE
@@ -136,7 +136,7 @@ def decode(piece: Piece, context: Context | None = None) -> Iterator[Run | Damag
         except RejectError as error:
             yield Damage(1, 0, error.reason, error.detail, body, name)
     if good:
-        events, times = (openhands_sdk if is_sdk else openhands_steps).collected(good)
+        events, times = (openhands_sdk_steps if is_sdk else openhands_steps).collected(good)
         yield _run(events, first_and_last(times), context, good[0])
 
 
@@ -148,7 +148,7 @@ def _bodies(piece: Piece) -> Iterator[bytes]:
 
 
 def _run(events: Events, times: tuple[Any, Any], context: Context, first: Any) -> Run:
-    if isinstance(events, openhands_sdk.SdkEvents):
+    if isinstance(events, openhands_sdk_steps.SdkEvents):
         events.spend(context.stats)
     steps = events.steps()
     unmapped = events.transcript.unmapped

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pipeline.landing import openhands_sdk
+from pipeline.landing import openhands_sdk_steps
 from pipeline.landing.chat import final_output
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
@@ -27,7 +27,7 @@ _decode = msgspec.json.Decoder(list[msgspec.Raw]).decode
 def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     """Decode the events of one run."""
     history = decoding(_decode, piece.data)
-    events, times = openhands_sdk.collect(history) or collect(history)
+    events, times = openhands_sdk_steps.collect(history) or collect(history)
     steps = events.steps()
     started, ended = first_and_last(times)
     yield Run(

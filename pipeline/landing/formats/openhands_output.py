@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pipeline.landing import openhands_sdk
+from pipeline.landing import openhands_sdk_steps
 from pipeline.landing.chat import final_output
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
@@ -125,7 +125,7 @@ def _success(record: Record) -> bool | None:
 def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     """Decode one instance into its run."""
     record = decoding(_decode, piece.data)
-    events, times = openhands_sdk.collect(record.history) or collect(record.history)
+    events, times = openhands_sdk_steps.collect(record.history) or collect(record.history)
     steps = events.steps(record.metrics)
     metadata = record.metadata or Metadata()
     task = _task(record)
