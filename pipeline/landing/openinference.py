@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
-from pipeline.landing.genai import amount, count, first, text, undecorated
+from pipeline.landing.attributes import amount, count, first, text, undecorated
 from pipeline.landing.literal import branch, decoded, raw
 from pipeline.landing.said import messages, together
 from pipeline.landing.spans import Reading

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xxhash import xxh3_64_hexdigest
 
-from pipeline.landing.genai import answers, tells_messages
+from pipeline.landing.genai_messages import answers, tells_messages
 from pipeline.landing.otlp import Entry, hex_id, plain
 from pipeline.landing.spans import Event, Span, unique
 from pipeline.landing.unmapped import Unmapped, add

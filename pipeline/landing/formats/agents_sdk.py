@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET, field
 
 from pipeline.landing import scattered
+from pipeline.landing.attributes import text
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
-from pipeline.landing.genai import text
 from pipeline.landing.literal import raw
 from pipeline.landing.model import RejectError, When
 from pipeline.landing.said import together

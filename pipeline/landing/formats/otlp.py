@@ -15,7 +15,7 @@ from msgspec import UNSET, UnsetType
 
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
-from pipeline.landing.genai import tells_messages
+from pipeline.landing.genai_messages import tells_messages
 from pipeline.landing.members import members_but
 from pipeline.landing.model import RejectError
 from pipeline.landing.otlp import Entry, camel, hex_id

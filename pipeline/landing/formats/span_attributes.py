@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from pipeline.landing.attributes import first
 from pipeline.landing.decode import decoding, decoding_some
 from pipeline.landing.formats import Format
-from pipeline.landing.genai import first
 from pipeline.landing.literal import members
 from pipeline.landing.model import RejectError
 from pipeline.landing.openinference import KIND
