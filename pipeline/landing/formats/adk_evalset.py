@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pipeline.landing.adk import Invocation, answer, decoder, expected, said
+from pipeline.landing.adk import decoder, said
+from pipeline.landing.adk_invocation import Invocation, answer, expected
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.model import References, RejectError, Task

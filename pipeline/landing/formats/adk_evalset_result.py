@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
-from pipeline.landing.adk import (
+from pipeline.landing.adk import decoder, said
+from pipeline.landing.adk_invocation import (
     Invocation,
     TraceUsage,
     answer,
     calls,
-    decoder,
     expected,
-    is_unique,
     noted,
     responses,
-    said,
 )
 from pipeline.landing.adk_steps import Transcript
 from pipeline.landing.chat import final_output
@@ -25,6 +23,7 @@ from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.formats.adk_evalset import task_of
 from pipeline.landing.model import References, Run, When
+from pipeline.landing.unique import is_unique
 from pipeline.landing.unmapped import (
     Known,
     Noting,

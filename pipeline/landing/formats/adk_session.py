@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pipeline.landing.adk import Event, Usage, decoder, is_unique
+from pipeline.landing.adk import Event, Usage, decoder
 from pipeline.landing.adk_steps import Transcript, spoken
 from pipeline.landing.chat import final_output
 from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.model import Run, When
+from pipeline.landing.unique import is_unique
 from pipeline.landing.unmapped import (
     Known,
     Noting,

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UnsetType
 
-from pipeline.landing.adk import is_unique
 from pipeline.landing.chat import final_output
 from pipeline.landing.claude_lines import SYNTHETIC, Envelope, Message, decode_line
 from pipeline.landing.claude_steps import Conversation
@@ -14,6 +13,7 @@ from pipeline.landing.formats import Format
 from pipeline.landing.model import Run
 from pipeline.landing.session import first_and_last, parents_first, read_lines
 from pipeline.landing.transcript import known
+from pipeline.landing.unique import is_unique
 from pipeline.landing.unmapped import left_out, note
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pipeline.landing.adk import is_unique
 from pipeline.landing.chat import final_output
 from pipeline.landing.codex_stream import Failure, Item  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.formats import Format
 from pipeline.landing.model import Run, Status
 from pipeline.landing.session import read_lines
 from pipeline.landing.transcript import Transcript, label, spend
+from pipeline.landing.unique import is_unique
 from pipeline.landing.unmapped import (
     Known,
     Noting,

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from pipeline.landing.adk import is_unique
 from pipeline.landing.chat import final_output
 from pipeline.landing.codex_steps import Item, Items, TokenInfo
 from pipeline.landing.formats import Format
 from pipeline.landing.model import Run, When
 from pipeline.landing.session import first_and_last, read_lines
 from pipeline.landing.transcript import known
+from pipeline.landing.unique import is_unique
 from pipeline.landing.unmapped import (
     Known,
     Noting,

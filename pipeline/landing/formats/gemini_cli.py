@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pipeline.landing.adk import is_unique
 from pipeline.landing.chat import final_output
 from pipeline.landing.decode import decoding, refuse_invalid_utf8
 from pipeline.landing.formats import Format
@@ -16,6 +15,7 @@ from pipeline.landing.gemini import Records, Session, decode_line, noted
 from pipeline.landing.model import Run
 from pipeline.landing.session import read_lines
 from pipeline.landing.transcript import Transcript, known, label, settle
+from pipeline.landing.unique import is_unique
 from pipeline.landing.unmapped import (
     decoder,
     left_out,
