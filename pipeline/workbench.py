@@ -14,7 +14,8 @@ import duckdb
 import polars as pl
 
 from pipeline import queries
-from pipeline.current import connect, current, policy_of
+from pipeline.current import current, policy_of
+from pipeline.database import connect
 from pipeline.errors import QueryError
 from pipeline.landed import dataset, opened, sources
 from pipeline.plain import frame

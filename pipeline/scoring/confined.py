@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pipeline.current import connect
+from pipeline.database import connect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

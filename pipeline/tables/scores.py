@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from pipeline.current import current, policy_of, scores_schema, written_schema
+from pipeline.current import current, policy_of
 from pipeline.errors import InputError, UnknownNameError
 from pipeline.lake import Lake, files
+from pipeline.score_columns import scores_schema, written_schema
 from pipeline.tables.groups import quoted
 from pipeline.tables.result import Result
 from pipeline.tables.session import opened

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import duckdb
 
-from pipeline.current import Current, policy_of, score_session
+from pipeline.current import Current, policy_of
+from pipeline.database import score_session
 from pipeline.errors import QueryError
 from pipeline.lake import Lake
 from pipeline.metrics.registry import chosen

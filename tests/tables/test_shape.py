@@ -13,7 +13,8 @@ import pytest
 from arms import ARMS, BASELINE, CANDIDATE, arms, lake_of
 from polars.testing import assert_frame_equal
 
-from pipeline.current import connect, current, policy_of, score_name, score_names, tasks_of
+from pipeline.current import current, policy_of, score_name, score_names, tasks_of
+from pipeline.database import connect
 from pipeline.lake import Lake
 from pipeline.landing.commit import latest_tasks
 from pipeline.landing.land import land
