@@ -6,9 +6,11 @@ the tests use these names.
 
 from __future__ import annotations
 
+from functools import partial
+
 import polars as pl
 
-from pipeline.metrics.metric import NULL_REFERENCE, Metric
+from pipeline.metrics.metric import Metric, of_calls, words
 from pipeline.metrics.ratio import flag, ratio
 
 
@@ -151,28 +153,9 @@ def metrics(level: str) -> list[Metric]:
     n, m = pl.col(f"n_ordered{level}"), pl.col("n_calls")
     walked, hits = pl.col(f"walked{level}"), pl.col(f"position_hits{level}")
     prefix, length = pl.col(f"prefix{level}"), pl.col(f"lcs_length{level}")
-    what = "tool names" if level else "calls"
-
-    def fraction(
-        name: str,
-        meaning: str,
-        formula: str,
-        value: pl.Expr,
-        *,
-        headline: bool = False,
-    ) -> Metric:
-        return Metric(
-            name=f"{name}{level}", family="ordered", kind="fraction", better="higher",
-            meaning=meaning, formula=formula, null=NULL_REFERENCE, value=value, reference=True, headline=headline,
-        )  # fmt: skip
-
-    def truth(name: str, meaning: str, formula: str, value: pl.Expr, *, headline: bool) -> Metric:
-        return Metric(
-            name=f"{name}{level}", family="ordered", kind="flag", better="higher",
-            meaning=meaning, formula=formula, null=NULL_REFERENCE, value=value,
-            reference=True, headline=headline,
-        )  # fmt: skip
-
+    fraction = partial(of_calls, "ordered", "fraction", level)
+    truth = partial(of_calls, "ordered", "flag", level)
+    what = words(level)
     return [
         truth(
             "exact_match",
