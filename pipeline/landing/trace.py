@@ -9,8 +9,7 @@ from pipeline.landing.chat import final_output, prompt_hash
 from pipeline.landing.literal import decoded
 from pipeline.landing.model import Run
 from pipeline.landing.spans import Tree
-from pipeline.landing.trace_labels import MODEL, SPAN
-from pipeline.landing.trace_steps import TraceSteps
+from pipeline.landing.trace_steps import MODEL, SPAN, TraceSteps
 from pipeline.landing.unmapped import add, note
 from pipeline.landing.unread import unread
 

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET
 
 from pipeline.landing.canonical import Keyer
-from pipeline.landing.trace_labels import ASKED_BY, FROM_RESPONSE, NOT_RUN, SPAN
+from pipeline.landing.trace_steps import ASKED_BY, FROM_RESPONSE, NOT_RUN, SPAN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

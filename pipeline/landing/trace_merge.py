@@ -14,7 +14,7 @@ import polars as pl
 from pipeline.landing.canonical import canonical_json
 from pipeline.landing.trace import model_of
 from pipeline.landing.trace_answers import RESPONSES, Row
-from pipeline.landing.trace_labels import SPAN
+from pipeline.landing.trace_steps import SPAN
 from pipeline.landing.trace_union import united
 
 if TYPE_CHECKING:

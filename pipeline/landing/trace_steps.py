@@ -14,21 +14,24 @@ from msgspec import UNSET, UnsetType
 
 from pipeline.landing.model import Step
 from pipeline.landing.responses import responses
-from pipeline.landing.trace_labels import (
-    AGENT_SPAN,
-    ASKED_BY,
-    FROM_RESPONSE,
-    INSIDE,
-    MODEL,
-    NOT_RUN,
-    SPAN,
-)
 from pipeline.landing.trace_requests import Fresh, Requests
-from pipeline.landing.trace_results import Unanswered
 
 if TYPE_CHECKING:
-    from pipeline.landing.said import Call, Said
+    from pipeline.landing.said import Call, Result, Said
     from pipeline.landing.spans import Reading, Span, Tree
+
+FROM_RESPONSE = "from_response"
+"""The label of a call that only a response tells of."""
+AGENT_SPAN = "agent_span"
+"""The label of an answer that only an agent's span tells of."""
+MODEL = "model"
+"""The label of a response: the model that gave it."""
+ASKED_BY = "asked_by"
+"""The label of a call: the span of the response that asked for it, where ids or names tell."""
+NOT_RUN = "not_run"
+"""The label of a response: the calls it asked for that no tool span tells of."""
+SPAN, INSIDE = "span_id", "inside"
+"""Labels: a step's span; and spans around it that are not in this part of the trace."""
 
 
 class TraceSteps:
@@ -41,10 +44,10 @@ class TraceSteps:
         self._by_number: list[list[Step]] = []  # the group of each response
         self._groups: list[tuple[Span, list[Step]]] = []
         self._requests = Requests()
-        self._unanswered = Unanswered()
+        self._silent: list[Step] = []  # calls without an output so far
         self._has_tool_spans = False
         self._turn = -1
-        self._fresh_words = Fresh()
+        self._fresh_words, self._fresh_results = Fresh(), Fresh()
         self.prompt: str | None = None
         """The system prompt."""
         for span in self._timeline():
@@ -77,7 +80,7 @@ class TraceSteps:
     def _add_response(self, span: Span, reading: Reading) -> None:
         actor = self.actor(span)
         group = self._words(span, reading.heard) if actor == "agent" else []
-        self._unanswered.hear(reading.heard)
+        self._results(reading.heard)
         number = len(self._by_number)
         around = [one.id for one in self._tree.above(span) if one.reading.role == "llm"]
         self._latest |= dict.fromkeys((f"actor {actor}", "any", span.id, *around), number)
@@ -106,7 +109,7 @@ class TraceSteps:
         self._by_number.append(group)
         for call in told.calls if told else []:
             asked = self._asked_step(call, step)
-            self._unanswered.add(asked)
+            self._silent.append(asked)
             self._requests.add(asked, number)
 
     def _asked_step(self, call: Call, response: Step) -> Step:
@@ -145,9 +148,9 @@ class TraceSteps:
             step.call_id = step.call_id or asked.step.call_id
             step.tool_args = asked.step.tool_args if step.tool_args is UNSET else step.tool_args
             step.labels = {**(step.labels or {}), ASKED_BY: (asked.step.labels or {})[SPAN]}
-            self._unanswered.drop(asked.step)
+            self._silent = [one for one in self._silent if one is not asked.step]
         if step.output is None:
-            self._unanswered.add(step)
+            self._silent.append(step)
         self._has_tool_spans = True
         self._groups.append((span, [step]))
 
@@ -183,6 +186,29 @@ class TraceSteps:
                 )
             )
         return steps
+
+    def _results(self, heard: list[Said]) -> None:
+        """Give results told to the model to the calls that no span answered."""
+        told = [result for one in heard for result in one.results]
+        if not told:
+            return
+        keys = (result.id or result.name for result in told)
+        for result, new in zip(told, self._fresh_results(keys), strict=True):
+            call = self._answered(result) if new else None
+            if call is not None:
+                call.output = result.output
+                call.is_error = result.failed if call.is_error is None else call.is_error
+
+    def _answered(self, result: Result) -> Step | None:
+        """Find the nearest earlier call without an output that a result belongs to."""
+        silent = self._silent = [step for step in self._silent if step.output is None]
+        fits = [step for step in silent if result.id and step.call_id == result.id]
+        by_order = (
+            step
+            for step in silent
+            if not (result.id and step.call_id) and result.name in {None, step.tool_name}
+        )
+        return fits[-1] if fits else next(by_order, None)
 
     def actor(self, span: Span) -> str:
         """Return who acts: a nested agent by its name, else "agent"."""

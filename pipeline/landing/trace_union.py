@@ -10,8 +10,14 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 from pipeline.landing.trace_answers import RESPONSES, Row, answer_requests, response_of
-from pipeline.landing.trace_labels import AGENT_SPAN, ASKED_BY, FROM_RESPONSE, INSIDE, SPAN
-from pipeline.landing.trace_steps import mark_final
+from pipeline.landing.trace_steps import (
+    AGENT_SPAN,
+    ASKED_BY,
+    FROM_RESPONSE,
+    INSIDE,
+    SPAN,
+    mark_final,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
