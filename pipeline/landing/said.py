@@ -1,7 +1,8 @@
 """What was said to a model and by it, in whichever shape its vendor or framework writes messages.
 
-A request or a response is a list of messages, an object that holds them, one message alone, or
-text. Frameworks wrap them, and give the system prompt beside them.
+OpenAI chat and Responses, Anthropic, Gemini, Bedrock, LangChain, Vercel's AI SDK, the parts of
+the GenAI conventions and OpenInference's wrapped members differ in names, not in idea: a message
+has a role, text, calls, and results of calls.
 """
 
 from __future__ import annotations
@@ -13,20 +14,38 @@ from typing import Any
 import msgspec
 
 from pipeline.landing.canonical import canonical_json
-from pipeline.landing.literal import decoded
+from pipeline.landing.literal import decoded, members
 from pipeline.landing.parts import (
+    CALL_MEMBERS,
+    RESULT_MEMBERS,
     RESULTS,
+    SILENT,
     Call,
     Result,
     Said,
+    add_call,
     is_call,
     kind_of,
+    read_part,
+    result_of,
 )
-from pipeline.landing.utterance import TYPES, message, role_of, spoken, words
 
 __all__ = ("Call", "Result", "Said", "messages", "together")
 
-_WORDS, _SPOKEN = {"role", "type", "content"}, {"", "message", *TYPES}
+_TYPES = {
+    "human": "user", "HumanMessage": "user", "HumanMessageChunk": "user",
+    "ai": "assistant", "AIMessage": "assistant", "AIMessageChunk": "assistant",
+    "system": "system", "SystemMessage": "system", "tool": "tool", "ToolMessage": "tool",
+}  # fmt: skip
+"""LangChain's message types, and the roles they stand for."""
+_ROLES = {
+    **{role: role for role in ("user", "assistant", "system", "tool")},
+    "model": "assistant",
+    "developer": "system",
+    "function": "tool",
+    **_TYPES,
+}
+_WORDS, _SPOKEN = {"role", "type", "content"}, {"", "message", *_TYPES}
 """Most messages are no more than a role and a text: these are read at once."""
 _HOLDERS = ("messages", "choices", "candidates", "generations", "contents", "output", "input")
 _SYSTEM = ("system", "instructions", "system_instruction", "systemInstruction")
@@ -104,7 +123,7 @@ def _of_text(text: str, role: str | None) -> list[Said]:
         return [Said(role, text)] if text else []
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
     return [
-        message({"role": mark[1], "content": text[mark.end() : end].rstrip("\n")}, None)
+        _message({"role": mark[1], "content": text[mark.end() : end].rstrip("\n")}, None)
         for mark, end in zip(marks, ends, strict=True)
     ]
 
@@ -124,16 +143,16 @@ def _of_item(item: Any, role: str | None) -> list[Said]:
 
 def _of_object(value: dict[str, Any], role: str | None) -> list[Said]:
     value = _unwrapped(value)
-    speaker, kind = role_of(value), kind_of(value)
+    speaker, kind = _role(value), kind_of(value)
     if speaker is None:
         if not is_call(value) and kind not in RESULTS:
             held = _of_holder(value, role)
             if held is not None:
                 return held
     elif speaker != "tool" and kind in _SPOKEN and value.keys() <= _WORDS:
-        text = words(value.get("content"))
-        return [Said(speaker, text)] if text else spoken(value, role)
-    return spoken(value, role)
+        text = _words(value.get("content"))
+        return [Said(speaker, text)] if text else _spoken(value, role)
+    return _spoken(value, role)
 
 
 def _of_holder(value: dict[str, Any], role: str | None) -> list[Said] | None:
@@ -150,6 +169,11 @@ def _of_holder(value: dict[str, Any], role: str | None) -> list[Said] | None:
     return None
 
 
+def _words(content: Any) -> str | None:
+    """Return a message's content if it surely is what was said: text, and not calls as text."""
+    return content if isinstance(content, str) and content[:2] != "[{" else None
+
+
 def _holds(value: Any) -> bool:
     """Tell whether a member holds messages, and not the parts of one (OpenInference's contents)."""
     if isinstance(value, list) and any(
@@ -157,7 +181,7 @@ def _holds(value: Any) -> bool:
     ):
         return False
     return bool(value) and (
-        isinstance(value, list | str) or (isinstance(value, dict) and role_of(value) is not None)
+        isinstance(value, list | str) or (isinstance(value, dict) and _role(value) is not None)
     )
 
 
@@ -180,3 +204,65 @@ def _system(value: dict[str, Any]) -> list[Said]:
         return []
     said = together(messages(given, "system"))
     return [] if said is None or said.text is None else [Said("system", said.text)]
+
+
+def _role(value: dict[str, Any]) -> str | None:
+    role = value.get("role")
+    known = _ROLES.get(role) if isinstance(role, str) else None
+    return known or _TYPES.get(kind_of(value))
+
+
+_TELLING = {
+    "role", "content", "contents", "parts", "text", "tool_calls",
+    *CALL_MEMBERS, *RESULT_MEMBERS,
+}  # fmt: skip
+
+
+def _spoken(value: dict[str, Any], role: str | None) -> list[Said]:
+    if kind_of(value) in SILENT:
+        return []
+    tells = kind_of(value) in RESULTS or not value.keys().isdisjoint(_TELLING)
+    return [_message(value, role)] if tells or is_call(value) else []
+
+
+def _message(value: dict[str, Any], role: str | None) -> Said:
+    """Read one message, or one part of one that stands alone."""
+    said = Said(_role(value), calls=[], results=[])
+    texts: list[str] = []
+    body = value.get("parts") or value.get("contents") or value.get("content") or None
+    alone = body is None or kind_of(value) in RESULTS or is_call(value)
+    for part in [value] if alone else _parts(body):
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(part, dict):
+            read_part(part, said, texts)
+    given = value.get("tool_calls")
+    if not given and "additional_kwargs" in value:
+        given = members(value, "additional_kwargs").get("tool_calls")
+    for call in given if isinstance(given, list) else ():
+        add_call(call, said)
+    if said.role == "tool" and not said.results:
+        output = "\n".join(texts) if texts else body
+        said.results.append(result_of({**value, "output": output, "content": None}))
+    if said.role is None:
+        said.role = _implied(said, role, bare=set(value) <= {"content"})
+    said.text = "\n".join(texts) if texts else None
+    return said
+
+
+def _parts(body: Any) -> list[Any]:
+    """Return a message's parts; text may hold nothing but calls."""
+    if isinstance(body, str) and _words(body) is None:
+        listed = decoded(body)
+        if isinstance(listed, list) and all(isinstance(x, dict) and is_call(x) for x in listed):
+            return listed
+    return body if isinstance(body, list) else [body]
+
+
+def _implied(said: Said, role: str | None, *, bare: bool) -> str | None:
+    """Tell the role of a message without one: calls are the model's, results a tool's."""
+    if said.results:
+        return "tool"
+    if said.calls:
+        return "assistant"
+    return None if bare and role == "user" else role
