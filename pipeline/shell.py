@@ -11,7 +11,7 @@ import polars as pl
 
 from pipeline import queries
 from pipeline.current import current, policy_of
-from pipeline.database import sql_file
+from pipeline.duck import sql_file
 from pipeline.errors import InputError
 from pipeline.landed import opened, sources
 from pipeline.tables.groups import quoted

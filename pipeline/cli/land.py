@@ -14,8 +14,8 @@ from pipeline.cli.options import Outputs, engine_options, output_options, resume
 from pipeline.cli.output import NOTES_INSIDE, emit, say
 from pipeline.cli.progress import progress
 from pipeline.cli.values import LakePath, key_value
+from pipeline.landing.batch.masking import DROPPABLE
 from pipeline.landing.land import land
-from pipeline.landing.masking import DROPPABLE
 from pipeline.tables.result import Result
 from pipeline.text import counted
 

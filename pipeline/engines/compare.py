@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.current import Current, current, policy_of
-from pipeline.database import connect
+from pipeline.duck import connect
 from pipeline.engines.arms import Arms, Begin, Count, Part, Sum
 from pipeline.engines.packed import exact, received, sent
 from pipeline.engines.parts import SECONDS_PER_ROW, RunsKnown, refuse_subquery

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from pipeline.current import Current, current, policy_of
-from pipeline.database import connect, create_scores
+from pipeline.duck import connect
 from pipeline.engines.shelf import address
 from pipeline.engines.units import plan
 from pipeline.errors import InputError, LakeError
 from pipeline.lake import KEY_ROWS, Lake, run_key_base
+from pipeline.score_view import create_scores
 from pipeline.tables.groups import create_grouped
 from pipeline.tables.session import naming_filter, told_of
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline import queries
-from pipeline.database import connect
+from pipeline.duck import connect
 from pipeline.engines.packed import exact, received, sent
 from pipeline.engines.parts import asked, refuse_subquery
 from pipeline.tables.groups import aliases, groups_of, per_group, same

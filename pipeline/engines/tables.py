@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from pipeline import queries
-from pipeline.database import connect
+from pipeline.duck import connect
 from pipeline.engines.packed import exact, received, sent
 from pipeline.engines.parts import asked
 from pipeline.metrics.registry import chosen

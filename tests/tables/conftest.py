@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from pipeline.current import score_name, tasks_of
-from pipeline.database import connect
+from pipeline.duck import connect
 from pipeline.lake import Lake
-from pipeline.landing.commit import latest_tasks
+from pipeline.landing.batch.commit import latest_tasks
 from pipeline.policy import DEFAULT
 from pipeline.schema import Runs as RunsTable
 from pipeline.score_columns import scores_schema

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from msgspec.structs import asdict
 
-from pipeline.landing.chat import final_output, trial_number
-from pipeline.landing.decode import decoding
-from pipeline.landing.fields import listed
+from pipeline.landing.chats.chat import final_output, trial_number
 from pipeline.landing.formats import Format, Many
 from pipeline.landing.model import Outline, RejectError, Run, Step, Task, When
-from pipeline.landing.recorder_steps import FlatStep, Recorded, StepType, steps_of
-from pipeline.landing.unmapped import Noting, decoder
+from pipeline.landing.unknown.unmapped import Noting, decoder
+from pipeline.landing.values.decode import decoding
+from pipeline.landing.values.fields import listed
+from pipeline.landing.vendors.recorder_steps import FlatStep, Recorded, StepType, steps_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pipeline.landing.reader import Head, Piece, Source
+    from pipeline.landing.records.reader import Head, Piece, Source
 
 
 class Trajectory(Noting):
