@@ -88,7 +88,13 @@ def run_key_base(batch: str) -> int:
 
 
 class Lake:
-    """A lake on a local disk, or in an object store."""
+    """A lake on a local disk, or in an object store.
+
+    >>> from pipeline.sample import example
+    >>> lake = Lake.open(example())
+    >>> [(batch.rows("runs"), batch.rows("steps")) for batch in lake.batches()]
+    [(32, 274)]
+    """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.storage = storage_of(path)

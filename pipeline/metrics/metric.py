@@ -23,7 +23,13 @@ Better = Literal["higher", "lower", "neither"]
 
 @dataclass(frozen=True)
 class Metric:
-    """One metric, one name: the registry's entry, the column, the macro and the docs heading."""
+    """One metric, one name: the registry's entry, the column, the macro and the docs heading.
+
+    >>> from pipeline.metrics.registry import get
+    >>> f1 = get("f1")
+    >>> f1.family, f1.better, f1.low, f1.high, f1.formula
+    ('overlap', 'higher', 0.0, 1.0, '2·tp / (n + m); 1 when n + m = 0')
+    """
 
     name: str
     family: Family

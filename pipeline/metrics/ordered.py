@@ -70,6 +70,11 @@ def prefix_match(prefix: pl.Expr, n_expected: pl.Expr, n_calls: pl.Expr) -> pl.E
 def position_match(position_hits: pl.Expr, n_expected: pl.Expr, n_calls: pl.Expr) -> pl.Expr:
     """Return the share of positions that match: `matching positions / max(n, m)`.
 
+    Args:
+        position_hits: number of positions i with A[i] = E[i] (integer).
+        n_expected: n (integer).
+        n_calls: m (integer).
+
     Returns:
         Float64 in [0, 1], higher is better. Both empty: 1; one empty: 0; null for null inputs.
 
@@ -99,6 +104,11 @@ def lcs(lcs_length: pl.Expr, n_expected: pl.Expr) -> pl.Expr:
 
 def lcs_f1(lcs_length: pl.Expr, n_expected: pl.Expr, n_calls: pl.Expr) -> pl.Expr:
     """Return the longest common subsequence against both lengths: `2·LCS / (n + m)`.
+
+    Args:
+        lcs_length: length of the longest common subsequence of E and A (integer).
+        n_expected: n (integer).
+        n_calls: m (integer).
 
     Returns:
         Float64 in [0, 1], higher is better. Both empty: 1; one empty: 0; null for null inputs.
@@ -137,6 +147,10 @@ def in_order_match(walked: pl.Expr, n_expected: pl.Expr) -> pl.Expr:
     """Tell whether every expected call happened in order, whatever else happened.
 
     `1 if in_order = 1, else 0`.
+
+    Args:
+        walked: how many expected calls the walk met (integer).
+        n_expected: n (integer).
 
     Returns:
         Int8, 0 or 1, higher is better. E empty: 1; A empty, E not: 0; null for null inputs.

@@ -40,6 +40,10 @@ def precision(tp: pl.Expr, n_expected: pl.Expr, n_calls: pl.Expr) -> pl.Expr:
 def recall(tp: pl.Expr, n_expected: pl.Expr) -> pl.Expr:
     """Return the share of the expected calls that happened: `tp / n`.
 
+    Args:
+        tp: matched calls (integer).
+        n_expected: n (integer).
+
     Returns:
         Float64 in [0, 1], higher is better. E empty: 1; A empty, E not: 0; null for null inputs.
 
@@ -52,6 +56,11 @@ def recall(tp: pl.Expr, n_expected: pl.Expr) -> pl.Expr:
 
 def f1(tp: pl.Expr, n_expected: pl.Expr, n_calls: pl.Expr) -> pl.Expr:
     """Return the harmonic mean of precision and recall: `2·tp / (n + m)`.
+
+    Args:
+        tp: matched calls (integer).
+        n_expected: n (integer).
+        n_calls: m (integer).
 
     Returns:
         Float64 in [0, 1], higher is better. Both empty: 1; one empty: 0; null for null inputs.
@@ -69,6 +78,10 @@ def any_order_match(tp: pl.Expr, n_expected: pl.Expr) -> pl.Expr:
 
     `1 if tp = n, else 0`.
 
+    Args:
+        tp: matched calls (integer).
+        n_expected: n (integer).
+
     Returns:
         Int8, 0 or 1, higher is better. E empty: 1; A empty, E not: 0; null for null inputs.
 
@@ -81,6 +94,11 @@ def any_order_match(tp: pl.Expr, n_expected: pl.Expr) -> pl.Expr:
 
 def unordered_match(tp: pl.Expr, n_expected: pl.Expr, n_calls: pl.Expr) -> pl.Expr:
     """Tell whether the calls are exactly the expected ones, in any order: `1 if tp = n = m`.
+
+    Args:
+        tp: matched calls (integer).
+        n_expected: n (integer).
+        n_calls: m (integer).
 
     Returns:
         Int8, 0 or 1, higher is better. Both empty: 1; one empty: 0; null for null inputs.
@@ -95,6 +113,10 @@ def unordered_match(tp: pl.Expr, n_expected: pl.Expr, n_calls: pl.Expr) -> pl.Ex
 def only_expected(tp: pl.Expr, n_calls: pl.Expr) -> pl.Expr:
     """Tell whether nothing unexpected was called; missing calls are free: `1 if tp = m`.
 
+    Args:
+        tp: matched calls (integer).
+        n_calls: m (integer).
+
     Returns:
         Int8, 0 or 1, higher is better. A empty: 1; E empty, A not: 0; null for null inputs.
 
@@ -107,6 +129,11 @@ def only_expected(tp: pl.Expr, n_calls: pl.Expr) -> pl.Expr:
 
 def set_jaccard(n_common: pl.Expr, n_distinct_expected: pl.Expr, n_distinct: pl.Expr) -> pl.Expr:
     """Return distinct shared calls per distinct call of either side: `|E ∩ A| / |E ∪ A|`.
+
+    Args:
+        n_common: different calls on both sides (integer).
+        n_distinct_expected: different expected calls (integer).
+        n_distinct: different actual calls (integer).
 
     Returns:
         Float64 in [0, 1], higher is better. Both empty: 1; one empty: 0; null where equality is
@@ -129,6 +156,12 @@ def call_accuracy(
     `(full + by_name) / (2·max(n, m))`: every full match is a match by name too, so it is counted
     in both. With tp and tp_names the pairing is the best one-to-one one; with position hits it is
     the one by position.
+
+    Args:
+        full: matched calls (integer).
+        by_name: calls matched by tool name (integer).
+        n_expected: n (integer).
+        n_calls: m (integer).
 
     Returns:
         Float64 in [0, 1], higher is better. Both empty: 1; one empty: 0; null for null inputs.

@@ -60,6 +60,10 @@ def scores(
         columns: these columns only, in this order; by default all that the policy scores.
         policy: the policy's file or preset; None is the lake's own.
 
+    Returns:
+        One row per run: keys in String, run_key in UInt64, fractions and amounts in Float64, counts
+        and tokens in Int64, flags in Int8. docs/metrics.md says when each metric is null.
+
     Raises:
         UnknownNameError: no such column.
         InputError: a negative limit, or DuckDB refuses `where`.
@@ -103,6 +107,10 @@ def scan_scores(lake: Lake | str | os.PathLike[str], *, policy: str | None = Non
     Args:
         lake: the lake, or its path.
         policy: the policy's file or preset; None is the lake's own.
+
+    Returns:
+        A lazy frame: keys in String, run_key in UInt64, fractions and amounts in Float64, counts
+        and tokens in Int64, flags in Int8. A metric that the policy does not score is null.
 
     Raises:
         SourceNotFoundError: there is no lake.
