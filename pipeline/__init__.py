@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pipeline.metrics.metric import Metric
     from pipeline.policy import Policy
     from pipeline.record import Recorder
-    from pipeline.report.diff import diff
+    from pipeline.report.run.diff import diff
     from pipeline.scoring import ScoreReport, score
     from pipeline.tables.aggregate import aggregate
     from pipeline.tables.compare import compare
@@ -83,7 +83,7 @@ _HOMES = {
     "agreement": "annotation.agreement",
     "check": "checks",
     "compare": "tables.compare",
-    "diff": "report.diff",
+    "diff": "report.run.diff",
     "gate": "tables.gate",
     "land": "landing.land",
     "passk": "tables.passk",

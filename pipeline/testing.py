@@ -19,7 +19,7 @@ from pipeline.cli.diff import head, lines
 from pipeline.cli.table import render
 from pipeline.errors import InputError
 from pipeline.lake import Lake
-from pipeline.report.diff import diffs
+from pipeline.report.run.diff import diffs
 from pipeline.tables.arms import BASELINE, CANDIDATE, Asked, opened_arms
 from pipeline.tables.compare import compare
 from pipeline.tables.gate import gate as judge
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Sequence
 
-    from pipeline.report.diff import Diff
+    from pipeline.report.run.diff import Diff
     from pipeline.tables.gate_file import Gate
     from pipeline.tables.result import Result
 

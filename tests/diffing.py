@@ -5,7 +5,7 @@ from __future__ import annotations
 from lakes import final, landed
 from making import call, run, want
 
-from pipeline.report.diff import diff
+from pipeline.report.run.diff import diff
 
 HIDDEN = {"kind": "tool_call", "tool_name": "search"}
 RULE = "[[match.rule]]\n"

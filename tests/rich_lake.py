@@ -10,7 +10,7 @@ from lakes import final, landed, write
 from making import call, run, want
 
 from pipeline.landing.land import land
-from pipeline.report import drawing
+from pipeline.report.charts import drawing
 from pipeline.scoring import score
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from playwright.sync_api import sync_playwright
 
 from pipeline.landing.land import land
 from pipeline.report.html import report
-from pipeline.report.run_page import run_page
+from pipeline.report.run.page import run_page
 from pipeline.sample import sample
 from pipeline.scoring import score
 from pipeline.tables.scores import scores

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle import matching
 
-from pipeline.report.alignment import Calls, align
+from pipeline.report.run.alignment import Calls, align
 
 
 def masks(expected, actual, same):

@@ -9,7 +9,7 @@ from making import call, run, want, write
 
 from pipeline.errors import InputError, UnknownNameError
 from pipeline.landing.land import land
-from pipeline.report.diff import diff
+from pipeline.report.run.diff import diff
 from pipeline.scoring import score
 
 

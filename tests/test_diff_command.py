@@ -12,7 +12,7 @@ from lakes import scored, trajtab
 from making import call, run, want
 from rich.cells import cell_len
 
-from pipeline.report.diff import diff
+from pipeline.report.run.diff import diff
 
 KEY = "sk-0123456789abcdef"
 

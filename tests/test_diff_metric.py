@@ -12,11 +12,11 @@ from making import call, run, scores_of, want
 from pipeline.current import policy_of
 from pipeline.errors import InputError, UnknownNameError
 from pipeline.metrics.registry import metrics
-from pipeline.report.call_rows import credited
-from pipeline.report.diff import diff
-from pipeline.report.differences import Differences
-from pipeline.report.explain import compares_calls, explain
-from pipeline.report.sides import sides
+from pipeline.report.run.call_rows import credited
+from pipeline.report.run.diff import diff
+from pipeline.report.run.differences import Differences
+from pipeline.report.run.explain import compares_calls, explain
+from pipeline.report.run.sides import sides
 from pipeline.scoring import score
 
 

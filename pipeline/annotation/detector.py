@@ -11,11 +11,12 @@ import polars as pl
 
 from pipeline.metrics.ratio import ratio
 from pipeline.policy import Scores
-from pipeline.scoring import keys, references
+from pipeline.scoring.arguments import keys
 from pipeline.scoring.batch import only_actors, step_columns
-from pipeline.scoring.calls import laid_out
-from pipeline.scoring.equals import Equal
-from pipeline.scoring.repeats import repeats
+from pipeline.scoring.matching import references
+from pipeline.scoring.path.calls import laid_out
+from pipeline.scoring.path.equals import Equal
+from pipeline.scoring.path.repeats import repeats
 from pipeline.scoring.segments import Segments
 from pipeline.text import counted
 

@@ -16,8 +16,8 @@ from pipeline.cli.options import Outputs, lake_argument, output_options, policy_
 from pipeline.cli.output import emit, fitted, say
 from pipeline.current import policy_of
 from pipeline.lake import Lake
-from pipeline.report.call_rows import SIGNS
-from pipeline.report.diff import Diff, as_result, diffs
+from pipeline.report.run.call_rows import SIGNS
+from pipeline.report.run.diff import Diff, as_result, diffs
 from pipeline.text import one_line, short
 from pipeline.timeline import CUT
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from os import PathLike
 
-    from pipeline.report.call_rows import Row
-    from pipeline.report.explain import Explanation
+    from pipeline.report.run.call_rows import Row
+    from pipeline.report.run.explain import Explanation
 
 INDENT = "    "
 WIDTH = 120

@@ -20,7 +20,7 @@ from pipeline.cli.values import LakePath, format_of
 from pipeline.errors import InputError
 from pipeline.lake import Lake
 from pipeline.landing.land import land
-from pipeline.report import drawing
+from pipeline.report.charts import drawing
 from pipeline.report.html import made
 from pipeline.scoring import score
 from pipeline.store.address import is_url

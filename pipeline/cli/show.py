@@ -14,7 +14,7 @@ from pipeline.cli.options import Outputs, lake_argument, output_options, policy_
 from pipeline.cli.output import emit, fitted, say, terminal_width
 from pipeline.cli.values import format_of
 from pipeline.report.markup import plain
-from pipeline.report.run_page import run_page
+from pipeline.report.run.page import run_page
 from pipeline.text import NULL, one_line
 from pipeline.timeline import CUT, Timeline, as_result, cut, name, timelines
 

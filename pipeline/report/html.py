@@ -11,17 +11,17 @@ from pipeline.current import current, policy_of
 from pipeline.errors import InputError
 from pipeline.landed import opened
 from pipeline.metrics import registry
-from pipeline.report.attempts import BY, JUDGED, LOGGED, tasks
-from pipeline.report.distribution import distributions
+from pipeline.report.charts.spreads import spreads
 from pipeline.report.found import find
-from pipeline.report.headline import by_group, header, percentile_table, scores
 from pipeline.report.markup import page
-from pipeline.report.nights import nights
-from pipeline.report.quality import quality
-from pipeline.report.spreads import spreads
-from pipeline.report.tools import tools
-from pipeline.report.versus import versus
-from pipeline.report.worst import worst_runs
+from pipeline.report.sections.attempts import BY, JUDGED, LOGGED, tasks
+from pipeline.report.sections.distribution import distributions
+from pipeline.report.sections.headline import by_group, header, percentile_table, scores
+from pipeline.report.sections.nights import nights
+from pipeline.report.sections.quality import quality
+from pipeline.report.sections.tools import tools
+from pipeline.report.sections.versus import versus
+from pipeline.report.sections.worst import worst_runs
 from pipeline.tables import session
 from pipeline.tables.aggregate import aggregate
 from pipeline.tables.compare import compare

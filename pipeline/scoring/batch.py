@@ -9,17 +9,11 @@ import polars as pl
 from pipeline.metrics.registry import metrics
 from pipeline.schema import CallScores, Tools
 from pipeline.score_columns import written_schema
-from pipeline.scoring import (
-    keys,
-    overall,
-    paths,
-    references,
-    response,
-    schemas,
-    user_metrics,
-    verdicts,
-)
-from pipeline.scoring.compare import FAMILIES, compare
+from pipeline.scoring import overall, response, schemas, user_metrics, verdicts
+from pipeline.scoring.arguments import keys
+from pipeline.scoring.matching import references
+from pipeline.scoring.matching.compare import FAMILIES, compare
+from pipeline.scoring.path import paths
 from pipeline.scoring.wanted import COMPOSITES, wanted
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from making import call, run, want
 from rich_lake import ARMS, KEY, NAUGHTY, without_charts
 
 from pipeline.report.html import report
-from pipeline.report.run_page import run_page
+from pipeline.report.run.page import run_page
 from pipeline.timeline import timelines
 
 RUN = f"{NAUGHTY} 1 v1 0"

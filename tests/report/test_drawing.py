@@ -7,8 +7,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from pipeline.report.change_charts import changes, counted, over_time
-from pipeline.report.charts import Axis, Part, curves, histogram, lanes, running
+from pipeline.report.charts.change_charts import changes, counted, over_time
+from pipeline.report.charts.spread_charts import Axis, Part, curves, histogram, lanes, running
 
 NAUGHTY = "</svg><script>alert(1)</script> $title"
 AXIS = Axis(0.0, 1.0, [0.0, 0.5, 1.0], NAUGHTY)

@@ -17,7 +17,7 @@ import pipeline.workbench
 from pipeline.cli.report import place_of
 from pipeline.errors import UnknownNameError
 from pipeline.lake import Lake
-from pipeline.report import drawing
+from pipeline.report.charts import drawing
 from pipeline.report.html import report
 from pipeline.scoring import score
 from pipeline.text import NULL

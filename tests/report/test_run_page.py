@@ -9,7 +9,7 @@ from making import call, run, want
 from pages import Page, facts
 from rich_lake import KEY, NAUGHTY
 
-from pipeline.report.run_page import run_page
+from pipeline.report.run.page import run_page
 from pipeline.timeline import timelines
 
 BOOKING = run(

@@ -11,7 +11,7 @@ from pages import Page, facts
 from rich_lake import ARMS, KEY, NAUGHTY, TASKS, without_charts
 
 from pipeline.errors import InputError
-from pipeline.report.drawing import HINT
+from pipeline.report.charts.drawing import HINT
 from pipeline.report.html import report
 from pipeline.tables.aggregate import aggregate
 from pipeline.text import NULL

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pipeline import queries
 from pipeline.metrics.registry import metrics
-from pipeline.report.binning import WANTED, bins, nice, ticks
+from pipeline.report.charts.binning import WANTED, bins, nice, ticks
 
 VALUES = st.one_of(st.sampled_from([0.0, 0.15, 0.3, 0.35, 0.7, 1.0]), st.floats(0, 1))
 ROWS = st.lists(st.tuples(st.integers(0, 3), VALUES), min_size=1, max_size=60)

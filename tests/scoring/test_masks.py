@@ -14,9 +14,9 @@ from oracle import Call, calls_equal, reference_metrics
 from pipeline.lake import Lake
 from pipeline.landing.land import land
 from pipeline.scoring import score
-from pipeline.scoring.assignment import assign
-from pipeline.scoring.masks import BITS, WIDTHS
-from pipeline.scoring.matching import MOST_ROUNDS
+from pipeline.scoring.matching.assignment import assign
+from pipeline.scoring.matching.keyed import MOST_ROUNDS
+from pipeline.scoring.matching.masks import BITS, WIDTHS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ from scoring.pathing import FINAL, LLM, path_of, paths_of
 from scoring.walking import marked
 
 from pipeline.policy import parse
-from pipeline.scoring.paths import step_columns
+from pipeline.scoring.path.paths import step_columns
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,7 @@ from scoring.walking import marked
 from pipeline.errors import InputError
 from pipeline.lake import Lake
 from pipeline.policy import parse
-from pipeline.scoring.paths import paths, step_columns
+from pipeline.scoring.path.paths import paths, step_columns
 
 if TYPE_CHECKING:
     from pathlib import Path

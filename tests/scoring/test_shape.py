@@ -17,7 +17,7 @@ from pipeline.sample import sample
 from pipeline.schema import References, Runs, Steps
 from pipeline.scoring import score
 from pipeline.scoring.batch import run_columns, score_batch, step_columns
-from pipeline.scoring.references import KEYS
+from pipeline.scoring.matching.references import KEYS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,0 +1,1 @@
+"""The sections of the report, each from its rows to HTML."""

@@ -1,0 +1,1 @@
+"""How runs went: steps, repeats, loops, failures and what followed them, what was used."""
