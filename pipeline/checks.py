@@ -59,6 +59,17 @@ def checks() -> list[Check]:
 def check(lake: Lake | str | os.PathLike[str], *, policy: str | None = None) -> Result:
     """Return the offenders of every check: check, severity, subject, detail; ordered by these.
 
+    Args:
+        lake: the lake, or its path.
+        policy: the policy's file or preset, whose scores are looked at; None is the lake's own.
+
+    Returns:
+        Rows of check (String), severity (Enum: error, warning, info), subject and detail (String);
+        none where all is well.
+
+    Raises:
+        SourceNotFoundError: there is no lake.
+
     >>> from pipeline.sample import example
     >>> check(example()).rows.columns
     ['check', 'severity', 'subject', 'detail']

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import duckdb
 import polars as pl
 from xxhash import xxh3_128
 
-from pipeline.duck import confine_to, connect, sql_file
-from pipeline.errors import InputError
-from pipeline.lake import Folder, Lake, files, run_key_base
+from pipeline.lake import Folder, Lake, run_key_base
 from pipeline.landing.batch.commit import latest_tasks
-from pipeline.metrics.registry import METRICS_VERSION, metrics, metrics_for, scored
+from pipeline.metrics.registry import METRICS_VERSION
 from pipeline.opinions import NONE, Opinions, opinions
 from pipeline.policy import Policy, load
-from pipeline.schema import ScoreKeys
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,10 +21,6 @@ TASKS_USED = (
     "reference_outputs", "tools_hash",
 )  # fmt: skip
 """What scores are made from of a task: if one of these changes, its runs are scored again."""
-SQL_TYPES: dict[pl.DataType, str] = {
-    pl.Float64(): "DOUBLE", pl.Int64(): "BIGINT", pl.Int8(): "TINYINT", pl.String(): "VARCHAR",
-}  # fmt: skip
-"""What metrics are in DuckDB."""
 
 AT_ONCE = 8
 """So many batches are read together: memory does not grow with the lake."""
@@ -135,94 +127,3 @@ def superseded_keys(lake: Lake) -> list[int]:
     return sorted(
         run_key_base(batch) + row for batch, rows in lake.superseded().items() for row in rows
     )
-
-
-def written_schema(policy: Policy) -> pl.Schema:
-    """Return the columns of scores.parquet under a policy: those of the metrics it scores."""
-    unscored = metrics().keys() - scored(policy)
-    return pl.Schema({n: t for n, t in scores_schema(policy).items() if n not in unscored})
-
-
-def scores_schema(policy: Policy | None = None) -> pl.Schema:
-    """Return the columns of scores: keys, one per metric, the policy's own, run_key.
-
-    Readers see all of them: a metric that the policy does not score is null.
-    """
-    own = {name: column.dtype for name, column in ScoreKeys.columns.items()}
-    kinds: dict[str, pl.DataType | type[pl.DataType]] = {
-        "fraction": pl.Float64, "amount": pl.Float64, "count": pl.Int64, "flag": pl.Int8,
-        "text": pl.String,
-    }  # fmt: skip
-    for name, metric in {**metrics(), **metrics_for(policy)}.items():
-        if name not in own:
-            whole = metric.kind == "amount" and metric.unit == "tokens"
-            own[name] = pl.Int64 if whole else kinds[metric.kind]
-    return pl.Schema({**own, "run_key": pl.UInt64})
-
-
-def score_session(
-    lake: Lake, policy: Policy, where: str | None = None
-) -> tuple[duckdb.DuckDBPyConnection, Current]:
-    """Open DuckDB with the view `scores`: the rows that count, filtered by the SQL `where`.
-
-    Raises:
-        InputError: DuckDB refuses `where`.
-    """
-    state = current(lake, policy)
-    con = connect(macros=False)
-    create_scores(con, state, policy, where)
-    return con, state
-
-
-def create_scores(
-    con: duckdb.DuckDBPyConnection,
-    state: Current,
-    policy: Policy,
-    where: str | None = None,
-) -> None:
-    """Create the view `scores` of the scores of `state` that count, filtered by `where`.
-
-    Raises:
-        InputError: DuckDB refuses `where`.
-    """
-    con.register(
-        "_superseded",
-        pl.DataFrame({"run_key": pl.Series(state.superseded, dtype=pl.UInt64)}).to_arrow(),
-    )
-    con.execute(f"CREATE VIEW _all_scores AS {_scores_from(con, state.scores, policy)}")
-    kept = (
-        "SELECT * FROM _all_scores ANTI JOIN _superseded USING (run_key)"
-        if state.superseded
-        else "FROM _all_scores"
-    )
-    con.execute(f"CREATE VIEW _kept_scores AS {state.opinions.joined(con, kept)}")
-    confine_to(con, files(state.scores, "scores"))
-    # The filter stands on lines of its own, so that a comment in it ends there.
-    chosen = f"FROM _kept_scores WHERE (\n{where or 'true'}\n)"
-    try:
-        told = con.extract_statements(chosen)
-        if len(told) != 1:
-            raise InputError(f"--where {where!r}: one condition is wanted, not several statements")
-        con.execute(f"CREATE VIEW scores AS {chosen}")
-    except duckdb.Error as error:
-        raise InputError(f"--where {where!r}: {str(error).splitlines()[0]}") from error
-
-
-def _scores_from(con: duckdb.DuckDBPyConnection, scores: Sequence[Folder], policy: Policy) -> str:
-    found = [sql_file(str(file)) for file in files(scores, "scores")]
-    if not found:
-        con.register("_no_scores", pl.DataFrame(schema=scores_schema(policy)).to_arrow())
-        return "FROM _no_scores"
-    return _whole(f"FROM read_parquet([{', '.join(found)}])", policy)
-
-
-def _whole(source: str, policy: Policy) -> str:
-    """Give scores the columns that their policy left out, so that every query binds."""
-    written, every = written_schema(policy), scores_schema(policy)
-    if len(written) == len(every):
-        return source
-    columns = [
-        f'"{name}"' if name in written else f'NULL::{SQL_TYPES[dtype]} AS "{name}"'
-        for name, dtype in every.items()
-    ]
-    return f"SELECT {', '.join(columns)} {source}"

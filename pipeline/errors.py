@@ -14,7 +14,14 @@ if TYPE_CHECKING:
 
 
 class TrajtabError(Exception):
-    """The root of every error trajtab raises."""
+    """The root of every error trajtab raises.
+
+    >>> try:
+    ...     raise InputError("no limit below 1; 0 was given")
+    ... except TrajtabError as error:
+    ...     print(error.kind, error.exit_code, error)
+    input 2 no limit below 1; 0 was given
+    """
 
     kind = "error"
     exit_code = 2

@@ -88,7 +88,13 @@ def run_key_base(batch: str) -> int:
 
 
 class Lake:
-    """A lake on a local disk, or in an object store."""
+    """A lake on a local disk, or in an object store.
+
+    >>> from pipeline.sample import example
+    >>> lake = Lake.open(example())
+    >>> [(batch.rows("runs"), batch.rows("steps")) for batch in lake.batches()]
+    [(32, 274)]
+    """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.storage = storage_of(path)
@@ -174,26 +180,23 @@ class Lake:
 
     def batches(self) -> list[Folder]:
         """Return the batches of runs, by name."""
-        return self._folders("batches")
+        return self.folders("batches")
 
     def tasks(self) -> list[Folder]:
         """Return the batches of tasks, oldest first: a later one's rows win."""
-        return sorted(self._folders("tasks"), key=lambda f: (f.manifest["sequence"], f.name))
+        return _oldest_first(self.folders("tasks"))
 
     def annotations(self) -> list[Folder]:
         """Return the landings of annotations, oldest first: a later word of one annotator wins."""
-        return sorted(self._folders("annotations"), key=lambda f: (f.manifest["sequence"], f.name))
+        return _oldest_first(self.folders("annotations"))
 
     def scores(self, policy: str) -> list[Folder]:
         """Return the score batches under the policy of that hash, by name."""
-        return self._folders(f"scores/p-{policy}")
+        return self.folders(f"scores/p-{policy}")
 
-    def _folders(self, parent: str) -> list[Folder]:
+    def folders(self, parent: str) -> list[Folder]:
+        """Return the committed folders of one kind (`batches`, `judgments`), by name."""
         return [self.folder(relative) for relative in self.storage.folders(parent)]
-
-    def folders(self, kind: str) -> list[Folder]:
-        """Return the committed folders of another kind (`judgments`), by name."""
-        return self._folders(kind)
 
     def has(self, relative: str) -> bool:
         """Tell whether a folder is committed."""
@@ -240,6 +243,10 @@ class Lake:
         earlier one did: `decide` may be called again for it.
         """
         return self.storage.publish(decide)
+
+
+def _oldest_first(folders: Sequence[Folder]) -> list[Folder]:
+    return sorted(folders, key=lambda folder: (folder.manifest["sequence"], folder.name))
 
 
 def _encoded(settings: Mapping[str, Any]) -> bytes:

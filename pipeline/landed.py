@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from pipeline.current import scores_schema
 from pipeline.lake import Lake
 from pipeline.opinions import judged
 from pipeline.schema import (
@@ -19,6 +18,7 @@ from pipeline.schema import (
     Steps,
     Tasks,
 )
+from pipeline.score_columns import scores_schema
 
 if TYPE_CHECKING:
     import os

@@ -20,24 +20,21 @@ from pipeline.cli.table import render
 from pipeline.errors import InputError
 from pipeline.lake import Lake
 from pipeline.report.run.diff import diffs
-from pipeline.tables.arm_runs import value_of
 from pipeline.tables.arms import BASELINE, CANDIDATE, Asked, opened_arms
 from pipeline.tables.compare import compare
 from pipeline.tables.gate import gate as judge
 from pipeline.tables.gate_file import load
-from pipeline.tables.pairing import paired
-from pipeline.tables.tasks import named_tasks, task_name
+from pipeline.tables.losses import Worse, worst
 from pipeline.text import cell, counted, one_line
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Sequence
 
-    from pipeline.metrics.metric import Metric
     from pipeline.report.run.diff import Diff
-    from pipeline.tables.arms import Opened
     from pipeline.tables.gate_file import Gate
     from pipeline.tables.result import Result
+
 
 SHOWN = (
     "metric", "better", "n_tasks", "baseline_mean", "candidate_mean", "delta", "ci_low", "ci_high",
@@ -65,17 +62,6 @@ class Against(NamedTuple):
     def title(self) -> str:
         """All of it in one line."""
         return REGRESSION if self.worse else LIMITS if self.beyond else UNKNOWN
-
-
-class Worse(NamedTuple):
-    """A task that speaks against the candidate, and the candidate's worst run of it."""
-
-    metric: str
-    task: str
-    baseline: float | None
-    candidate: float
-    run_id: str
-    run_key: int
 
 
 def assert_no_regression(
@@ -133,7 +119,7 @@ def assert_no_regression(
         return compared
     asked = [Asked(BASELINE, baseline, policy), Asked(CANDIDATE, candidate, policy)]
     with opened_arms(lake, asked) as arms:
-        found = worst(arms, against, show)
+        found = worst(arms, against.worse, against.beyond, show)
     parts = [
         "\n".join([against.title, *against.reasons]),
         render(compared.rows.select(SHOWN)).text,
@@ -141,59 +127,6 @@ def assert_no_regression(
         "\n".join(f"note: {note}" for note in compared.notes),
     ]
     raise AssertionError("\n\n".join(parts))
-
-
-def worst(arms: Opened, against: Against, most: int) -> list[Worse]:
-    """Return the tasks that lost most: the worst of each metric, then the second of each, ….
-
-    Of a metric beyond a limit of the candidate's own, the tasks furthest beyond. Each task is there
-    once.
-    """
-    names = list(dict.fromkeys([*against.worse, *against.beyond]))
-    if not names:
-        return []
-    metrics = arms.metrics(names)
-    rows = paired(arms, metrics)
-    tasks = named_tasks(arms.con.table("tasks").pl())
-    lower = {metric.name: -1 for metric in metrics if metric.better == "lower"}
-    signs = lower | against.beyond
-    sign = pl.col("metric").replace_strict(signs, default=1, return_dtype=pl.Int64)
-    own = pl.col("metric").is_in(list(against.beyond))
-    loss = pl.when(own).then(-pl.col("candidate_mean")).otherwise("difference")
-    found = (
-        rows.with_columns(loss=loss * sign)
-        .filter(pl.col("loss").is_not_null(), own | (pl.col("loss") > 0))
-        .sort("loss", descending=True, maintain_order=True)
-        .with_columns(rank=pl.int_range(pl.len()).over("place"))
-        .sort("rank", "place")
-        .unique("task", keep="first", maintain_order=True)
-        .head(most)
-        .join(tasks, on="task", how="left", maintain_order="left")
-        .select("place", "task", "suite", "task_id", "baseline_mean", "candidate_mean")
-    )
-    return [
-        Worse(
-            metrics[place].name, task_name(suite, task_id), was, now,
-            *_worst_run(arms, metrics[place], signs.get(metrics[place].name, 1), task),
-        )
-        for place, task, suite, task_id, was, now in found.rows()
-    ]  # fmt: skip
-
-
-def _worst_run(arms: Opened, metric: Metric, sign: int, task: int) -> tuple[str, int]:
-    value = value_of(metric.name)
-    order = "DESC" if sign < 0 else "ASC"
-    found: tuple[str, int] = arms.con.execute(
-        f"""
-        SELECT run_id, run_key FROM arm_runs SEMI JOIN (FROM tasks WHERE task = ?) AS t
-            ON t.suite IS NOT DISTINCT FROM arm_runs.suite
-            AND t.task_id IS NOT DISTINCT FROM arm_runs.task_id
-            AND t.alone IS NOT DISTINCT FROM CASE WHEN arm_runs.task_id IS NULL THEN run_key END
-        WHERE in_{CANDIDATE} AND {value} IS NOT NULL
-        ORDER BY {value} {order}, run_id, run_key LIMIT 1""",  # noqa: S608 - a name of the registry
-        [task],
-    ).fetchall()[0]
-    return found
 
 
 def _by_comparison(rows: pl.DataFrame, *, asked: bool) -> Against:

@@ -68,6 +68,13 @@ def show(
         policy: whose scores count; default: the lake's own.
         longest: texts are redacted and then cut to so many characters; None: not cut.
 
+    Returns:
+        One row per step: the run (run_id, agent, agent_version, model, String; run_key, UInt64),
+        step_index, turn_index, expected_position (UInt32), kind, actor, tool_name, tool_args,
+        args_status, output, error, content (String), is_error, is_backtrack, is_retry, in_loop
+        (Boolean; null where nobody can tell), input_tokens, output_tokens (Int64), duration_ms
+        (Float64).
+
     Raises:
         UnknownNameError: no run has that id.
 

@@ -55,6 +55,9 @@ def query(
             the lake's own.
         parameters: values by name.
 
+    Returns:
+        The rows of the statement, of the dtypes DuckDB gives them.
+
     Raises:
         QueryError: it is not one SELECT statement, it reaches outside the lake, or DuckDB
             refuses it.

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from pipeline.current import score_name, scores_schema, tasks_of
+from pipeline.current import score_name, tasks_of
 from pipeline.lake import Lake, run_key_base
 from pipeline.landing.batch.commit import latest_tasks
 from pipeline.policy import DEFAULT
 from pipeline.schema import Runs
+from pipeline.score_columns import scores_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

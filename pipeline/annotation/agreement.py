@@ -49,6 +49,13 @@ def agreement(
         where: only the runs this SQL over score columns is true for.
         policy: the policy's file or preset; None is the lake's own.
 
+    Returns:
+        Rows of item (String), n_annotators, n_units, n_values (UInt32), and alpha_ordinal,
+        alpha_interval, alpha_nominal (Float64, at most 1: 1 is agreement, 0 chance). `pairs` has
+        item, annotator_a, annotator_b, n_units, n_equal, equal and the kappas; `correlations`
+        item, metric, better, n_runs, rho, ci_low, ci_high; `detector` and `sweep` window,
+        similarity, n_runs, n_steps, n_marked, n_flagged, n_both, precision, recall, f1.
+
     Raises:
         NotJudgeableError: no annotation has landed, or none is of the runs asked for.
         UnknownNameError: a metric or item nobody knows.

@@ -80,6 +80,11 @@ def sample_annotations(
             annotated runs only contested ones are picked.
         policy: the policy's file or preset; None is the lake's own.
 
+    Returns:
+        The rows as `result`, with names in String, the metric and rank_spread in Float64, quarter
+        in Int8, n_annotators in Int64, contested in Boolean; and as `records` a template for each
+        run, to be filled in and landed.
+
     Raises:
         InputError: a limit below 1, a metric in words, or DuckDB refuses `where`.
         UnknownNameError: no such metric.

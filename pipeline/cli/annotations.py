@@ -11,13 +11,7 @@ import msgspec
 from pipeline.annotation.sampling import sample_annotations
 from pipeline.cli import completion
 from pipeline.cli.command import command as declare
-from pipeline.cli.options import (
-    Outputs,
-    lake_argument,
-    output_options,
-    policy_option,
-    where_option,
-)
+from pipeline.cli.options import Outputs, lake_argument, output_options, policy_option, where_option
 from pipeline.cli.output import emit, say
 from pipeline.errors import InputError
 

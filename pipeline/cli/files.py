@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from pipeline.cli.encode import encode
-from pipeline.cli.options import CUT_TO_FIT, format_of
+from pipeline.cli.options import CUT_TO_FIT
+from pipeline.cli.values import format_of
 from pipeline.errors import InputError
 from pipeline.text import one_line
 

@@ -10,16 +10,10 @@ import polars as pl
 
 from pipeline.cli import completion
 from pipeline.cli.command import command as declare
-from pipeline.cli.options import (
-    LakePath,
-    Outputs,
-    engine_options,
-    key_value,
-    output_options,
-    resume_option,
-)
+from pipeline.cli.options import Outputs, engine_options, output_options, resume_option
 from pipeline.cli.output import NOTES_INSIDE, emit, say
 from pipeline.cli.progress import progress
+from pipeline.cli.values import LakePath, key_value
 from pipeline.landing.batch.masking import DROPPABLE
 from pipeline.landing.land import land
 from pipeline.tables.result import Result

@@ -12,8 +12,9 @@ from click.core import ParameterSource
 from pipeline import queries
 from pipeline.cli import completion
 from pipeline.cli.command import command as declare
-from pipeline.cli.options import LakePath, Outputs, output_options
+from pipeline.cli.options import Outputs, output_options
 from pipeline.cli.output import emit
+from pipeline.cli.values import LakePath
 from pipeline.judge import rubric
 from pipeline.lake import Lake
 from pipeline.metrics import registry

@@ -15,10 +15,10 @@ from pipeline.cli.options import (
     metric_option,
     output_options,
     policy_option,
-    shares,
     where_option,
 )
 from pipeline.cli.output import emit
+from pipeline.cli.values import shares
 from pipeline.tables.percentiles import percentiles
 
 if TYPE_CHECKING:

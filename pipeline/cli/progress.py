@@ -23,3 +23,8 @@ def progress(doing: str) -> Iterator[Tell | None]:
 
     with Console(stderr=True).status(Text(doing)) as status:
         yield lambda how_far: status.update(Text(f"{doing}: {how_far}"))
+
+
+def batches(tell: Tell) -> Callable[[int, int], None]:
+    """Return the function that tells how many batches are done."""
+    return lambda done, todo: tell(f"{done:,} of {todo:,} batches")

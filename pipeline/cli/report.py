@@ -13,17 +13,10 @@ from pipeline.cli import completion
 from pipeline.cli.command import command as declare
 from pipeline.cli.files import write, write_results
 from pipeline.cli.land import unmapped
-from pipeline.cli.options import (
-    LakePath,
-    Outputs,
-    by_option,
-    engine_options,
-    format_of,
-    output_options,
-    policy_option,
-)
+from pipeline.cli.options import Outputs, by_option, engine_options, output_options, policy_option
 from pipeline.cli.output import emit, say
-from pipeline.cli.progress import progress
+from pipeline.cli.progress import batches, progress
+from pipeline.cli.values import LakePath, format_of
 from pipeline.errors import InputError
 from pipeline.lake import Lake
 from pipeline.landing.land import land
@@ -174,7 +167,7 @@ def _land(sources: Sequence[str], lake: Place, format_name: str, engine: Engine 
 
 def _score(lake: Place, policy: str | None, engine: Engine | None) -> None:
     with progress("scoring") as tell:
-        score(lake, policy=policy, engine=engine, progress=tell and _batches(tell))
+        score(lake, policy=policy, engine=engine, progress=tell and batches(tell))
     with opened(lake, policy) as session:
         held = session.con.sql("SELECT count(*), sum(n_calls), sum(n_errors) FROM scores")
         runs, calls, errors = (int(number or 0) for number in held.fetchall()[0])
@@ -209,7 +202,3 @@ def _joined(means: Result, spread: Result) -> Result:
 
 def _runs(tell: Tell) -> Callable[[LandReport], None]:
     return lambda told: tell(f"{told.runs:,} runs")
-
-
-def _batches(tell: Tell) -> Callable[[int, int], None]:
-    return lambda done, todo: tell(f"{done:,} of {todo:,} batches")

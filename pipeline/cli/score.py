@@ -18,16 +18,14 @@ from pipeline.cli.options import (
     resume_option,
 )
 from pipeline.cli.output import emit
-from pipeline.cli.progress import progress
+from pipeline.cli.progress import batches, progress
 from pipeline.engines.local import Local
 from pipeline.scoring import score
 from pipeline.tables.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from os import PathLike
 
-    from pipeline.cli.progress import Tell
     from pipeline.engines import Engine
 
 
@@ -71,13 +69,9 @@ def command(
             everything=everything,
             resume=resume,
             engine=engine or Local(workers or os.cpu_count() or 1),
-            progress=tell and _telling(tell),
+            progress=tell and batches(tell),
         )
     rows = pl.DataFrame(
         {"batches": [report.batches], "already": [report.already], "runs": [report.runs]}
     )
     emit(Result("score", rows, [f"policy: {report.policy.title}"]), outputs)
-
-
-def _telling(tell: Tell) -> Callable[[int, int], None]:
-    return lambda done, todo: tell(f"{done:,} of {todo:,} batches")

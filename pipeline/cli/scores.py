@@ -12,16 +12,9 @@ import polars as pl
 from pipeline.cli import completion
 from pipeline.cli.command import command as declare
 from pipeline.cli.files import write_results
-from pipeline.cli.options import (
-    Outputs,
-    format_of,
-    lake_argument,
-    names,
-    output_options,
-    policy_option,
-    where_option,
-)
+from pipeline.cli.options import Outputs, lake_argument, output_options, policy_option, where_option
 from pipeline.cli.output import emit
+from pipeline.cli.values import format_of, names
 from pipeline.current import policy_of
 from pipeline.lake import Lake
 from pipeline.metrics.registry import headline

@@ -10,11 +10,12 @@ import polars as pl
 
 from pipeline.cli.command import command as declare
 from pipeline.cli.files import write, write_results
-from pipeline.cli.options import Outputs, format_of, lake_argument, output_options, policy_option
+from pipeline.cli.options import Outputs, lake_argument, output_options, policy_option
 from pipeline.cli.output import emit, fitted, say, terminal_width
-from pipeline.redact import redact
+from pipeline.cli.values import format_of
+from pipeline.report.markup import plain
 from pipeline.report.run.page import run_page
-from pipeline.text import NULL, cell, one_line
+from pipeline.text import NULL, one_line
 from pipeline.timeline import CUT, Timeline, as_result, cut, name, timelines
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def facts(run: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "status", _known(run, "status", "success", "reward", "completed")
     yield "time", _known(run, "started_at", "ended_at")
     yield "source", _known(run, "source_path", "source_line", "source_id")
-    yield "labels", _brief(run["labels"])
+    yield "labels", plain(run["labels"], CUT)
 
 
 def standing(timeline: Timeline) -> Iterator[tuple[str, str]]:
@@ -152,14 +153,8 @@ def _wrapped(start: str, text: str, width: int) -> list[str]:
 
 def _known(row: dict[str, Any], *keys: str) -> str:
     """Return the values that are known, each with its name."""
-    known = (f"{key}{JOINED}{_brief(row[key])}" for key in keys if row[key] is not None)
+    known = (f"{key}{JOINED}{plain(row[key], CUT)}" for key in keys if row[key] is not None)
     return ", ".join(known) or NULL
-
-
-def _brief(value: Any) -> str:
-    """Return a value as one line, secrets masked, then cut."""
-    text = cell(redact(value) if isinstance(value, str) else value)
-    return text if len(text) <= CUT else text[: CUT - 1] + "…"
 
 
 def _expected_call(call: dict[str, Any]) -> str:
@@ -167,4 +162,4 @@ def _expected_call(call: dict[str, Any]) -> str:
         return "no call"
     optional = " (optional)" if call["optional"] else ""
     arguments = "(any arguments)" if call["tool_args"] is None else call["tool_args"]
-    return _brief(f"{call['tool_name']} {arguments}") + optional
+    return plain(f"{call['tool_name']} {arguments}", CUT) + optional

@@ -10,9 +10,10 @@ import click
 
 from pipeline import workbench
 from pipeline.cli.command import command as declare
-from pipeline.cli.options import Outputs, key_value, lake_argument, output_options, policy_option
+from pipeline.cli.options import Outputs, lake_argument, output_options, policy_option
 from pipeline.cli.output import emit, say
 from pipeline.cli.prompt import Prompt
+from pipeline.cli.values import key_value
 from pipeline.current import current, policy_of
 from pipeline.lake import Lake
 from pipeline.tables.result import Result

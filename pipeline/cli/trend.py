@@ -12,12 +12,12 @@ from pipeline.cli.options import (
     Outputs,
     lake_argument,
     metric_option,
-    names,
     output_options,
     policy_option,
     where_option,
 )
 from pipeline.cli.output import emit
+from pipeline.cli.values import names
 from pipeline.tables.trend import trend
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Score folders as parts of a table's work: each task opens some, and sums them.
 
-Tasks and the driver run the same SQL. What tasks send is Arrow: groups and tasks, never runs.
+Tasks and the driver run the same SQL. What tasks send is groups and tasks, never runs.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
-import pyarrow as pa
 
-from pipeline.current import Current, create_scores, current, policy_of
+from pipeline.current import Current, current, policy_of
 from pipeline.duck import connect
 from pipeline.engines.shelf import address
 from pipeline.engines.units import plan
 from pipeline.errors import InputError, LakeError
 from pipeline.lake import KEY_ROWS, Lake, run_key_base
+from pipeline.score_view import create_scores
 from pipeline.tables.groups import create_grouped
 from pipeline.tables.session import naming_filter, told_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from duckdb import DuckDBPyConnection, DuckDBPyRelation
+    from duckdb import DuckDBPyConnection
 
     from pipeline.engines import Engine
     from pipeline.lake import Folder
@@ -36,6 +36,34 @@ if TYPE_CHECKING:
 
 SECONDS_PER_ROW = 1e-6
 """What summing a row of scores takes, to plan parts by (docs/performance.md)."""
+
+
+def seen(lake: str, what: str, there: Sequence[Folder], names: Iterable[str]) -> list[Folder]:
+    """Return the folders of these names.
+
+    Raises:
+        LakeError: one of them is not there.
+    """
+    known = {folder.name: folder for folder in there}
+    found = []
+    for name in names:
+        if name not in known:
+            raise LakeError(
+                f"{lake}: {what} {name} cannot be seen here: the lake must be at the same path, "
+                "or URL, on every machine"
+            )
+        found.append(known[name])
+    return found
+
+
+@contextmanager
+def task_connection() -> Iterator[DuckDBPyConnection]:
+    """Open DuckDB with as many threads as this task was given."""
+    con = connect(int(os.environ.get("TRAJTAB_THREADS") or 0) or None, macros=False)
+    try:
+        yield con
+    finally:
+        con.close()
 
 
 class Part(NamedTuple):
@@ -57,23 +85,14 @@ class Scores:
     @contextmanager
     def grouped(self, part: Part, groups: Sequence[Group]) -> Iterator[DuckDBPyConnection]:
         """Open DuckDB with the views `scores` and `grouped` of a part."""
-        known = {folder.name: folder for folder in Lake.open(self.lake).scores(self.policy.hash)}
-        lost = [name for name in part.folders if name not in known]
-        if lost:
-            raise LakeError(
-                f"{self.lake}: scores {lost[0]} cannot be seen here: the lake must be at the same "
-                "path, or URL, on every machine"
-            )
-        con = connect(int(os.environ.get("TRAJTAB_THREADS") or 0) or None, macros=False)
-        try:
-            folders = [known[name] for name in part.folders]
-            state = Current(folders, [], part.superseded, part.opinions)
+        scored = Lake.open(self.lake).scores(self.policy.hash)
+        folders = seen(self.lake, "scores", scored, part.folders)
+        state = Current(folders, [], part.superseded, part.opinions)
+        with task_connection() as con:
             create_scores(con, state, self.policy, self.where)
             create_grouped(con, groups)
             with naming_filter(self.where):
                 yield con
-        finally:
-            con.close()
 
 
 class Asked(NamedTuple):
@@ -106,21 +125,34 @@ def asked(
 
 def _parts(state: Current, at_least: float) -> list[Part]:
     """Cut the scores into parts; even none are one part, whose tables are empty."""
-    gone = by_batch(pl.DataFrame({"run_key": state.superseded}, schema={"run_key": pl.UInt64}))
-    said = by_batch(state.opinions.columns)
-    parts = []
-    for unit in plan(state.scores, _seconds, at_least) or [[]]:
-        bases = [run_key_base(folder.manifest["batch"]) for folder in unit]
-        superseded = [key for base in bases if base in gone for key in gone[base]["run_key"]]
-        columns = [said[base] for base in bases if base in said]
-        opinions = state.opinions._replace(
-            columns=pl.concat([state.opinions.columns.clear(), *columns])
+    known = RunsKnown(state)
+    return [
+        Part(
+            [folder.name for folder in unit], *known.of(folder.manifest["batch"] for folder in unit)
         )
-        parts.append(Part([folder.name for folder in unit], superseded, opinions))
-    return parts
+        for unit in plan(state.scores, _seconds, at_least) or [[]]
+    ]
 
 
-def by_batch(rows: pl.DataFrame) -> dict[int, pl.DataFrame]:
+class RunsKnown:
+    """What a lake knows of single runs, cut by batch: which readers skip, and what is said."""
+
+    def __init__(self, state: Current) -> None:
+        gone = pl.DataFrame({"run_key": state.superseded}, schema={"run_key": pl.UInt64})
+        self._opinions = state.opinions
+        self._superseded = _by_batch(gone)
+        self._said = _by_batch(state.opinions.columns)
+
+    def of(self, batches: Iterable[str]) -> tuple[list[int], Opinions]:
+        """Return the run_keys of some batches that readers skip, and the opinions on their runs."""
+        bases = [run_key_base(batch) for batch in batches]
+        gone = [self._superseded[base]["run_key"] for base in bases if base in self._superseded]
+        said = [self._said[base] for base in bases if base in self._said]
+        columns = pl.concat([self._opinions.columns.clear(), *said])
+        return [key for keys in gone for key in keys], self._opinions._replace(columns=columns)
+
+
+def _by_batch(rows: pl.DataFrame) -> dict[int, pl.DataFrame]:
     """Cut rows with a run_key by the first run_key of the batch."""
     base = pl.col("run_key") // (1 << KEY_ROWS) * (1 << KEY_ROWS)
     found = rows.with_columns(_base=base).partition_by("_base", as_dict=True, include_key=False)
@@ -158,40 +190,3 @@ def refuse_subquery(where: str | None, option: str = "--where") -> None:
                 f"{option} {where!r}: a {name} in it looks at all runs, and a task sees some: "
                 "use --engine local"
             )
-
-
-def sent(relation: DuckDBPyRelation) -> bytes:
-    """Run a relation and return its rows, packed."""
-    table = relation.to_arrow_table()
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(
-        sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")
-    ) as writer:
-        writer.write_table(table)
-    found: bytes = sink.getvalue().to_pybytes()
-    return found
-
-
-def received(packed: Iterable[bytes]) -> pa.Table:
-    """Return the rows of several parts, one below the other."""
-    return pa.concat_tables([pa.ipc.open_stream(part).read_all() for part in packed])
-
-
-def exact(con: DuckDBPyConnection, name: str, rows: pa.Table) -> None:
-    """Create a table of rows that came as Arrow, where a HUGEINT is a decimal: make it one again."""
-    con.register("_came", rows)
-    columns = ", ".join(_exact(field) for field in rows.schema)
-    con.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT {columns} FROM _came")  # noqa: S608 - names of ours
-    con.unregister("_came")
-
-
-def _exact(field: pa.Field) -> str:
-    name = '"' + field.name.replace('"', '""') + '"'
-    if pa.types.is_struct(field.type):
-        parts = ", ".join(f"'{part.name}': {name}.{part.name}{_huge(part)}" for part in field.type)
-        return f"{{{parts}}} AS {name}"
-    return f"{name}{_huge(field)} AS {name}"
-
-
-def _huge(field: pa.Field) -> str:
-    return "::HUGEINT" if pa.types.is_decimal(field.type) else ""

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline import queries
 from pipeline.duck import connect
-from pipeline.engines.parts import asked, exact, received, refuse_subquery, sent
+from pipeline.engines.packed import exact, received, sent
+from pipeline.engines.parts import asked, refuse_subquery
 from pipeline.tables.groups import aliases, groups_of, per_group, same
 from pipeline.tables.session import unmatched
 from pipeline.tables.trials import SUCCESS, count_trials, naming_rule

@@ -14,7 +14,8 @@ import polars as pl
 
 from pipeline import queries
 from pipeline.duck import connect
-from pipeline.engines.parts import asked, exact, received, sent
+from pipeline.engines.packed import exact, received, sent
+from pipeline.engines.parts import asked
 from pipeline.metrics.registry import chosen
 from pipeline.tables import fixed_point
 from pipeline.tables.aggregate import aggregate_sums

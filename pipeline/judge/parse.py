@@ -56,10 +56,6 @@ class _Object(list[tuple[str, Any]]):
     """A JSON object as it stands, with repeated keys."""
 
 
-class _NotFiniteError(ValueError):
-    """NaN or Infinity, which JSON does not have."""
-
-
 def parse(text: str, answer: Answer) -> Parsed:
     """Read one answer.
 

@@ -76,6 +76,10 @@ def land(  # noqa: PLR0913 - the command's options, one each
             row is of (`pipeline.engines.scattered.Scattered`). Rows are brought together first.
         progress: called after every batch.
 
+    Returns:
+        What landed: batches, runs, steps, calls, tasks, annotations; rejects by reason; fields that
+        no format knows, by format; files that no format recognises.
+
     Raises:
         SourceNotFoundError: a source does not exist or a pattern matches nothing.
         UnknownNameError: `format` or something in `drop` is not known.

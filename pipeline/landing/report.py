@@ -16,7 +16,16 @@ if TYPE_CHECKING:
 
 @dataclass
 class LandReport:
-    """What a landing did."""
+    """What a landing did: counts of what landed now, and what did not land, with reasons.
+
+    `already` counts batches that stood in the lake before, `duplicates` runs that did, `replaced`
+    runs of which a fuller copy landed. `rejects` counts records by reason.
+
+    >>> report = LandReport(runs=2)
+    >>> report.rejects["not_json"] += 1
+    >>> report.runs, report.rejects.total()
+    (2, 1)
+    """
 
     recognised: list[Recognised] = field(default_factory=list)
     unrecognised: list[str] = field(default_factory=list)

@@ -78,6 +78,11 @@ def composite_textbook(
 
     `min(1, Σ weight·part / Σ weight + 0.10 if completed)`, unknown tokens 0.5, other parts 1.
 
+    Args:
+        values: the parts by name (Float64 in [0, 1], or null).
+        weights: their weights by name.
+        completed: did the agent finish by itself? (Boolean or null: no bonus)
+
     Returns:
         Float64 in [0, 1], higher is better. Never null: a run without a single step has 0.95.
 

@@ -30,6 +30,9 @@ def min_steps(
         complete: does the reference name every call needed? Null counts as yes.
         n_tools: different tools called (integer).
 
+    Returns:
+        Int64, at least 1. Never null.
+
     >>> frame = pl.DataFrame({"task": [4, None, None], "n": [9, 3, None], "tools": [1, 1, 2]})
     >>> fewest = min_steps(pl.col("task"), pl.col("n"), pl.lit(True), pl.col("tools"))
     >>> frame.select(fewest).to_series().to_list()
@@ -42,6 +45,14 @@ def min_steps(
 
 def min_steps_source(of_task: pl.Expr, n_reference: pl.Expr, complete: pl.Expr) -> pl.Expr:
     """Return where `min_steps` comes from: "task", "reference" or "estimate".
+
+    Args:
+        of_task: min_steps of the task (integer or null).
+        n_reference: calls of the reference (integer); null without one.
+        complete: does the reference name every call needed? Null counts as yes.
+
+    Returns:
+        String, never null.
 
     >>> frame = pl.DataFrame({"task": [4, None, None], "n": [9, 3, None]})
     >>> source = min_steps_source(pl.col("task"), pl.col("n"), pl.lit(True))

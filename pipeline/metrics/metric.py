@@ -13,30 +13,30 @@ NAMES = "_names"
 
 LEVELS = ("", NAMES)
 
+Family = Literal[
+    "ordered", "overlap", "path", "recovery", "efficiency", "composite", "usage", "outcome",
+    "response", "rules", "user", "opinion",
+]  # fmt: skip
+Kind = Literal["fraction", "flag", "count", "amount", "text"]
+Better = Literal["higher", "lower", "neither"]
+
 
 @dataclass(frozen=True)
 class Metric:
-    """One metric, one name: the registry's entry, the column, the macro and the docs heading."""
+    """One metric, one name: the registry's entry, the column, the macro and the docs heading.
+
+    >>> from pipeline.metrics.registry import get
+    >>> f1 = get("f1")
+    >>> f1.family, f1.better, f1.low, f1.high, f1.formula
+    ('overlap', 'higher', 0.0, 1.0, '2·tp / (n + m); 1 when n + m = 0')
+    """
 
     name: str
-    family: Literal[
-        "ordered",
-        "overlap",
-        "path",
-        "recovery",
-        "efficiency",
-        "composite",
-        "usage",
-        "outcome",
-        "response",
-        "rules",
-        "user",
-        "opinion",
-    ]
-    kind: Literal["fraction", "flag", "count", "amount", "text"]
+    family: Family
+    kind: Kind
     """fraction: in [0, 1]; flag: 0 or 1; count: whole numbers; amount: any number of a unit; text:
     words beside the numbers, in scores but in no table of figures."""
-    better: Literal["higher", "lower", "neither"]
+    better: Better
     meaning: str
     formula: str
     null: str
@@ -74,3 +74,33 @@ NULL_REFERENCE = (
     "null without a reference, for a run whose status is error, and at argument level where "
     "arguments the reference needs were not captured"
 )
+
+
+def words(level: str) -> str:
+    """Return what a level compares."""
+    return "tool names" if level else "calls"
+
+
+def of_calls(  # noqa: PLR0913 - a metric has as many fields
+    family: Family,
+    kind: Kind,
+    level: str,
+    name: str,
+    meaning: str,
+    formula: str,
+    value: pl.Expr,
+    *,
+    better: Better = "higher",
+    null: str = "",
+    micro: tuple[str, str] | None = None,
+    headline: bool = False,
+) -> Metric:
+    """Return a metric of calls held against a reference, at one level.
+
+    `null` is what is said of nulls beside what holds for all of them.
+    """
+    return Metric(
+        name=f"{name}{level}", family=family, kind=kind, better=better, meaning=meaning,
+        formula=formula, null=NULL_REFERENCE + null, value=value, micro=micro, reference=True,
+        headline=headline,
+    )  # fmt: skip

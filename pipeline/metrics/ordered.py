@@ -6,9 +6,11 @@ the tests use these names.
 
 from __future__ import annotations
 
+from functools import partial
+
 import polars as pl
 
-from pipeline.metrics.metric import NULL_REFERENCE, Metric
+from pipeline.metrics.metric import Metric, of_calls, words
 from pipeline.metrics.ratio import flag, ratio
 
 
@@ -68,6 +70,11 @@ def prefix_match(prefix: pl.Expr, n_expected: pl.Expr, n_calls: pl.Expr) -> pl.E
 def position_match(position_hits: pl.Expr, n_expected: pl.Expr, n_calls: pl.Expr) -> pl.Expr:
     """Return the share of positions that match: `matching positions / max(n, m)`.
 
+    Args:
+        position_hits: number of positions i with A[i] = E[i] (integer).
+        n_expected: n (integer).
+        n_calls: m (integer).
+
     Returns:
         Float64 in [0, 1], higher is better. Both empty: 1; one empty: 0; null for null inputs.
 
@@ -97,6 +104,11 @@ def lcs(lcs_length: pl.Expr, n_expected: pl.Expr) -> pl.Expr:
 
 def lcs_f1(lcs_length: pl.Expr, n_expected: pl.Expr, n_calls: pl.Expr) -> pl.Expr:
     """Return the longest common subsequence against both lengths: `2·LCS / (n + m)`.
+
+    Args:
+        lcs_length: length of the longest common subsequence of E and A (integer).
+        n_expected: n (integer).
+        n_calls: m (integer).
 
     Returns:
         Float64 in [0, 1], higher is better. Both empty: 1; one empty: 0; null for null inputs.
@@ -136,6 +148,10 @@ def in_order_match(walked: pl.Expr, n_expected: pl.Expr) -> pl.Expr:
 
     `1 if in_order = 1, else 0`.
 
+    Args:
+        walked: how many expected calls the walk met (integer).
+        n_expected: n (integer).
+
     Returns:
         Int8, 0 or 1, higher is better. E empty: 1; A empty, E not: 0; null for null inputs.
 
@@ -151,28 +167,9 @@ def metrics(level: str) -> list[Metric]:
     n, m = pl.col(f"n_ordered{level}"), pl.col("n_calls")
     walked, hits = pl.col(f"walked{level}"), pl.col(f"position_hits{level}")
     prefix, length = pl.col(f"prefix{level}"), pl.col(f"lcs_length{level}")
-    what = "tool names" if level else "calls"
-
-    def fraction(
-        name: str,
-        meaning: str,
-        formula: str,
-        value: pl.Expr,
-        *,
-        headline: bool = False,
-    ) -> Metric:
-        return Metric(
-            name=f"{name}{level}", family="ordered", kind="fraction", better="higher",
-            meaning=meaning, formula=formula, null=NULL_REFERENCE, value=value, reference=True, headline=headline,
-        )  # fmt: skip
-
-    def truth(name: str, meaning: str, formula: str, value: pl.Expr, *, headline: bool) -> Metric:
-        return Metric(
-            name=f"{name}{level}", family="ordered", kind="flag", better="higher",
-            meaning=meaning, formula=formula, null=NULL_REFERENCE, value=value,
-            reference=True, headline=headline,
-        )  # fmt: skip
-
+    fraction = partial(of_calls, "ordered", "fraction", level)
+    truth = partial(of_calls, "ordered", "flag", level)
+    what = words(level)
     return [
         truth(
             "exact_match",

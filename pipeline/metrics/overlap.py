@@ -7,16 +7,13 @@ one-to-one matching.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
 
 import polars as pl
 
-from pipeline.metrics.metric import NAMES, NULL_REFERENCE, Metric
+from pipeline.metrics.metric import NAMES, Metric, of_calls, words
 from pipeline.metrics.ordered import share_of_longer
 from pipeline.metrics.ratio import flag, ratio
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def precision(tp: pl.Expr, n_expected: pl.Expr, n_calls: pl.Expr) -> pl.Expr:
@@ -43,6 +40,10 @@ def precision(tp: pl.Expr, n_expected: pl.Expr, n_calls: pl.Expr) -> pl.Expr:
 def recall(tp: pl.Expr, n_expected: pl.Expr) -> pl.Expr:
     """Return the share of the expected calls that happened: `tp / n`.
 
+    Args:
+        tp: matched calls (integer).
+        n_expected: n (integer).
+
     Returns:
         Float64 in [0, 1], higher is better. E empty: 1; A empty, E not: 0; null for null inputs.
 
@@ -55,6 +56,11 @@ def recall(tp: pl.Expr, n_expected: pl.Expr) -> pl.Expr:
 
 def f1(tp: pl.Expr, n_expected: pl.Expr, n_calls: pl.Expr) -> pl.Expr:
     """Return the harmonic mean of precision and recall: `2·tp / (n + m)`.
+
+    Args:
+        tp: matched calls (integer).
+        n_expected: n (integer).
+        n_calls: m (integer).
 
     Returns:
         Float64 in [0, 1], higher is better. Both empty: 1; one empty: 0; null for null inputs.
@@ -72,6 +78,10 @@ def any_order_match(tp: pl.Expr, n_expected: pl.Expr) -> pl.Expr:
 
     `1 if tp = n, else 0`.
 
+    Args:
+        tp: matched calls (integer).
+        n_expected: n (integer).
+
     Returns:
         Int8, 0 or 1, higher is better. E empty: 1; A empty, E not: 0; null for null inputs.
 
@@ -84,6 +94,11 @@ def any_order_match(tp: pl.Expr, n_expected: pl.Expr) -> pl.Expr:
 
 def unordered_match(tp: pl.Expr, n_expected: pl.Expr, n_calls: pl.Expr) -> pl.Expr:
     """Tell whether the calls are exactly the expected ones, in any order: `1 if tp = n = m`.
+
+    Args:
+        tp: matched calls (integer).
+        n_expected: n (integer).
+        n_calls: m (integer).
 
     Returns:
         Int8, 0 or 1, higher is better. Both empty: 1; one empty: 0; null for null inputs.
@@ -98,6 +113,10 @@ def unordered_match(tp: pl.Expr, n_expected: pl.Expr, n_calls: pl.Expr) -> pl.Ex
 def only_expected(tp: pl.Expr, n_calls: pl.Expr) -> pl.Expr:
     """Tell whether nothing unexpected was called; missing calls are free: `1 if tp = m`.
 
+    Args:
+        tp: matched calls (integer).
+        n_calls: m (integer).
+
     Returns:
         Int8, 0 or 1, higher is better. A empty: 1; E empty, A not: 0; null for null inputs.
 
@@ -110,6 +129,11 @@ def only_expected(tp: pl.Expr, n_calls: pl.Expr) -> pl.Expr:
 
 def set_jaccard(n_common: pl.Expr, n_distinct_expected: pl.Expr, n_distinct: pl.Expr) -> pl.Expr:
     """Return distinct shared calls per distinct call of either side: `|E ∩ A| / |E ∪ A|`.
+
+    Args:
+        n_common: different calls on both sides (integer).
+        n_distinct_expected: different expected calls (integer).
+        n_distinct: different actual calls (integer).
 
     Returns:
         Float64 in [0, 1], higher is better. Both empty: 1; one empty: 0; null where equality is
@@ -133,6 +157,12 @@ def call_accuracy(
     in both. With tp and tp_names the pairing is the best one-to-one one; with position hits it is
     the one by position.
 
+    Args:
+        full: matched calls (integer).
+        by_name: calls matched by tool name (integer).
+        n_expected: n (integer).
+        n_calls: m (integer).
+
     Returns:
         Float64 in [0, 1], higher is better. Both empty: 1; one empty: 0; null for null inputs.
 
@@ -146,50 +176,25 @@ def call_accuracy(
 
 def metrics(level: str) -> list[Metric]:
     """Return the family at one level: "" compares arguments too, "_names" tool names only."""
+    found = [*_repeated(level), *_distinct(level), *_counts(level)]
+    return found if level else found + _credits()
+
+
+def _repeated(level: str) -> list[Metric]:
+    """Return the metrics that count calls with repetition."""
+    fraction = partial(of_calls, "overlap", "fraction", level)
+    truth = partial(of_calls, "overlap", "flag", level)
     n, m, tp = pl.col(f"n_overlap{level}"), pl.col("n_calls"), pl.col(f"tp{level}")
-    common = pl.col(f"n_common{level}")
-    of_e, of_a = pl.col(f"n_distinct_expected{level}"), pl.col(f"n_distinct{level}")
-    what = "tool names" if level else "calls"
+    what = words(level)
     # With optional calls each level has an n of its own.
     pooled = f"tp{level} + n_missing{level}" if level else "n_expected"
-    no_set = "" if level else "; null where equality is only a relation"
-
-    def fraction(
-        name: str,
-        meaning: str,
-        formula: str,
-        value: pl.Expr,
-        micro: tuple[str, str] | None = None,
-        null: str = "",
-        *,
-        headline: bool = False,
-    ) -> Metric:
-        return Metric(
-            name=f"{name}{level}", family="overlap", kind="fraction", better="higher",
-            meaning=meaning, formula=formula, null=NULL_REFERENCE + null, value=value, micro=micro,
-            reference=True, headline=headline,
-        )  # fmt: skip
-
-    def truth(name: str, meaning: str, formula: str, value: pl.Expr) -> Metric:
-        return Metric(
-            name=f"{name}{level}", family="overlap", kind="flag", better="higher",
-            meaning=meaning, formula=formula, null=NULL_REFERENCE, value=value, reference=True,
-        )  # fmt: skip
-
-    def count(name: str, meaning: str, formula: str, value: pl.Expr) -> Metric:
-        return Metric(
-            name=f"{name}{level}", family="overlap", kind="count",
-            better="higher" if name == "tp" else "lower",
-            meaning=meaning, formula=formula, null=NULL_REFERENCE, value=value, reference=True,
-        )  # fmt: skip
-
-    found = [
+    return [
         fraction(
             "precision",
             f"share of the actual {what} that were expected, with repetition",
             "tp / m; m = 0: 1 if n = 0, else 0",
             precision(tp, n, m),
-            (f"tp{level}", "n_calls"),
+            micro=(f"tp{level}", "n_calls"),
             headline=True,
         ),
         fraction(
@@ -197,7 +202,7 @@ def metrics(level: str) -> list[Metric]:
             f"share of the expected {what} that happened, with repetition",
             "tp / n; 1 when n = 0",
             recall(tp, n),
-            (f"tp{level}", pooled),
+            micro=(f"tp{level}", pooled),
             headline=True,
         ),
         fraction(
@@ -205,7 +210,7 @@ def metrics(level: str) -> list[Metric]:
             f"harmonic mean of precision and recall over {what}",
             "2·tp / (n + m); 1 when n + m = 0",
             f1(tp, n, m),
-            (f"2 * tp{level}", f"{pooled} + n_calls"),
+            micro=(f"2 * tp{level}", f"{pooled} + n_calls"),
             headline=True,
         ),
         truth(
@@ -226,42 +231,61 @@ def metrics(level: str) -> list[Metric]:
             "1 if tp = m, else 0",
             only_expected(tp, m),
         ),
+    ]
+
+
+def _distinct(level: str) -> list[Metric]:
+    """Return the metrics that count different calls once."""
+    unknown = "" if level else "; null where equality is only a relation"
+    fraction = partial(of_calls, "overlap", "fraction", level, null=unknown)
+    common, of_a = pl.col(f"n_common{level}"), pl.col(f"n_distinct{level}")
+    of_e = pl.col(f"n_distinct_expected{level}")
+    what = words(level)
+    return [
         fraction(
             "set_precision",
             f"share of the different actual {what} that were expected",
             "|E ∩ A| / |A| over distinct calls",
             precision(common, of_e, of_a),
-            null=no_set,
         ),
         fraction(
             "set_recall",
             f"share of the different expected {what} that happened",
             "|E ∩ A| / |E| over distinct calls",
             recall(common, of_e),
-            null=no_set,
         ),
         fraction(
             "set_f1",
             f"harmonic mean of set_precision and set_recall over {what}",
             "2·|E ∩ A| / (|E| + |A|) over distinct calls",
             f1(common, of_e, of_a),
-            null=no_set,
         ),
         fraction(
             "set_jaccard",
             f"different {what} shared, per different one of either side",
             "|E ∩ A| / |E ∪ A| over distinct calls",
             set_jaccard(common, of_e, of_a),
-            null=no_set,
         ),
-        count("tp", f"matched {what}, with repetition", "Σ min(count in E, count in A)", tp),
-        count("n_missing", f"expected {what} that did not happen", "n − tp", n - tp),
-        count("n_extra", f"actual {what} that were not expected", "m − tp", m - tp),
     ]
-    return found if level else found + _credits(fraction)
 
 
-def _credits(fraction: Callable[..., Metric]) -> list[Metric]:
+def _counts(level: str) -> list[Metric]:
+    """Return the counts that the others are made of."""
+    count = partial(of_calls, "overlap", "count", level)
+    n, m, tp = pl.col(f"n_overlap{level}"), pl.col("n_calls"), pl.col(f"tp{level}")
+    what = words(level)
+    return [
+        count("tp", f"matched {what}, with repetition", "Σ min(count in E, count in A)", tp),
+        count(
+            "n_missing", f"expected {what} that did not happen", "n − tp", n - tp, better="lower"
+        ),
+        count("n_extra", f"actual {what} that were not expected", "m − tp", m - tp, better="lower"),
+    ]
+
+
+def _credits() -> list[Metric]:
+    """Return the metrics that give half a credit where only the tool is the same."""
+    fraction = partial(of_calls, "overlap", "fraction", "")
     m = pl.col("n_calls")
     formula = "(full matches + matches by name) / (2·max(n, m))"
     # Where calls are optional or parallel, one pairing gives both counts; else these are null.

@@ -30,5 +30,10 @@ def per(numerator: pl.Expr, divisor: pl.Expr | float) -> pl.Expr:
 
 
 def flag(condition: pl.Expr) -> pl.Expr:
-    """Return a 0/1 metric from a condition; null stays null."""
+    """Return a 0/1 metric from a condition, as Int8; null stays null.
+
+    >>> counts = pl.DataFrame({"tp": [2, 1, None], "n": [2, 2, 2]})
+    >>> counts.select(flag(pl.col("tp") == pl.col("n"))).to_series().to_list()
+    [1, 0, None]
+    """
     return condition.cast(pl.Int8)

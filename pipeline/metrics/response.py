@@ -67,6 +67,10 @@ def rouge1_f1(n_common: pl.Expr, n_reference: pl.Expr, n_answer: pl.Expr) -> pl.
 def response_exact(answer: pl.Expr, reference: pl.Expr) -> pl.Expr:
     """Tell whether the answer is the reference answer, byte for byte: `1 if equal, else 0`.
 
+    Args:
+        answer: the final answer (text).
+        reference: a reference answer (text).
+
     Returns:
         Int8, 0 or 1, higher is better. Both empty: 1; null for null inputs.
 

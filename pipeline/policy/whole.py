@@ -26,7 +26,16 @@ MOST_NAMED = 4
 
 
 class Policy(Section, frozen=True):
-    """A whole policy."""
+    """A whole policy: what makes calls equal, what an error or a repeat is, what is scored.
+
+    Each section is one of the policy's file, and has a default; `pipeline.policy.load` reads one.
+
+    >>> policy = Policy(match=Match(args="names"))
+    >>> policy.match.args, policy.backtracking.window
+    ('names', 8)
+    >>> policy.hash == Policy().hash
+    False
+    """
 
     match: Match = Match()
     errors: Errors = Errors()

@@ -30,7 +30,8 @@ from pipeline.record.line import raw, raw_labels
 from pipeline.record.run import RecordWarning
 from pipeline.record.shapes import plain, response_of, sent_of
 from pipeline.record.spelling import spelled
-from pipeline.record.steps import failure, new_step
+from pipeline.record.steps import new_step
+from pipeline.record.values import failure
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from pipeline.record.line import raw, raw_labels
+from pipeline.record.loop import Loop
 from pipeline.record.run import Run
-from pipeline.record.steps import failure, new_step, number, spelled_arguments, whole
+from pipeline.record.steps import new_step
 from pipeline.record.tool import recorded
+from pipeline.record.values import failure, number, spelled_arguments, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pipeline.record.line import RecordedStep
-    from pipeline.record.loop import Loop
 
     Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -184,8 +185,6 @@ class Recorder(Run):
 
     def loop(self) -> Loop:
         """Return the adapter that records a client's requests and responses."""
-        from pipeline.record.loop import Loop  # noqa: PLC0415 - it knows the recorder
-
         return Loop(self, self._steps)
 
     def _add(self, step: RecordedStep) -> None:

@@ -17,7 +17,8 @@ from pipeline.landing.chats.chat import prompt_hash
 from pipeline.record.line import Line, raw, raw_expected, raw_labels
 from pipeline.record.sink import Sink
 from pipeline.record.spelling import name_of
-from pipeline.record.steps import STOPPED, Steps, described, number, whole
+from pipeline.record.steps import STOPPED, Steps
+from pipeline.record.values import described, number, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

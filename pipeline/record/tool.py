@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Self
 from pipeline.record.line import raw
 from pipeline.record.run import RecordWarning
 from pipeline.record.spelling import spelled
-from pipeline.record.steps import failure, new_step
+from pipeline.record.steps import new_step
+from pipeline.record.values import failure
 
 if TYPE_CHECKING:
     from types import TracebackType

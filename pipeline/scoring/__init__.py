@@ -26,7 +26,12 @@ __all__ = ["ScoreReport", "score", "score_batch"]
 
 
 class ScoreReport(NamedTuple):
-    """What a scoring did."""
+    """What a scoring did: batches and runs scored now, batches that had been, and the policy.
+
+    >>> from pipeline.policy import DEFAULT
+    >>> ScoreReport(batches=1, already=0, runs=32, policy=DEFAULT).runs
+    32
+    """
 
     batches: int
     already: int
@@ -57,6 +62,9 @@ def score(
             had published stays, and what its tasks had finished is published.
         engine: where the work runs (`pipeline.engines.chosen`); default: this process.
         progress: called with batches done and to do after every batch.
+
+    Returns:
+        How many batches and runs were scored now, how many batches had been before, and the policy.
 
     Raises:
         LakeError: scores are not one row per run; they are not published.

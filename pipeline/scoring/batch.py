@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from pipeline.current import written_schema
 from pipeline.metrics.registry import metrics
 from pipeline.schema import CallScores, Tools
+from pipeline.score_columns import written_schema
 from pipeline.scoring import overall, response, schemas, user_metrics, verdicts
 from pipeline.scoring.arguments import keys
 from pipeline.scoring.matching import references

@@ -22,7 +22,7 @@ import polars as pl
 
 from pipeline.landing.values.canonical import canonical_json
 from pipeline.policy import Invariants
-from pipeline.scoring.segments import Segments, owners, totals
+from pipeline.scoring.segments import Segments, occurrences, owners, totals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +58,7 @@ def counts(runs: pl.DataFrame, steps: pl.DataFrame, policy: Policy) -> pl.DataFr
     log = _log(steps, runs["n_rows"])
     found = pl.concat(_found(log, policy.invariants))
     told = found.sort("run", maintain_order=True)  # rule after rule, step after step
-    n = _per_run(told["run"], runs.height)
+    n = occurrences(told["run"], runs.height)
     text = Segments(n).lists(_as_json(told)).list.join(",")
     table = pl.DataFrame({"n": n, "text": text, "hidden": _hidden(log, policy.invariants)})
     known = pl.when(~pl.col("hidden"))
@@ -205,10 +205,3 @@ def _as_json(told: pl.DataFrame) -> pl.Series:
     ]
     inner = pl.concat_str(parts, separator=",", ignore_nulls=True)
     return told.select(pl.concat_str(pl.lit("{"), inner, pl.lit("}")).alias("text")).to_series()
-
-
-def _per_run(ordered: pl.Series, n_runs: int) -> pl.Series:
-    """Count how often each run occurs in a sorted column."""
-    each = pl.int_range(n_runs, dtype=pl.UInt32, eager=True)
-    upto = ordered.search_sorted(each, side="right").cast(pl.Int64)
-    return upto - ordered.search_sorted(each, side="left").cast(pl.Int64)

@@ -160,3 +160,14 @@ def alike(
     [7, 7]
     """
     return pl.Series([value], dtype=dtype).new_from_index(0, length)
+
+
+def occurrences(ordered: pl.Series, size: int) -> pl.Series:
+    """Count how often each number below `size` occurs in a sorted column.
+
+    >>> occurrences(pl.Series([0, 0, 2]), 4).to_list()
+    [2, 0, 1, 0]
+    """
+    each = pl.int_range(size, eager=True).cast(ordered.dtype)
+    upto = ordered.search_sorted(each, side="right").cast(pl.Int64)
+    return upto - ordered.search_sorted(each, side="left").cast(pl.Int64)

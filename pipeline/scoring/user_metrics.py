@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import duckdb
 import polars as pl
 
-from pipeline.current import written_schema
 from pipeline.errors import InputError
 from pipeline.schema import Runs
+from pipeline.score_columns import written_schema
 from pipeline.scoring.confined import confined, first_line
 
 if TYPE_CHECKING:

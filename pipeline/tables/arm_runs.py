@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import duckdb
 import polars as pl
 
-from pipeline.current import scores_schema
 from pipeline.duck import confine_to, sql_file
 from pipeline.errors import InputError, QueryError
 from pipeline.lake import files
 from pipeline.metrics.registry import metrics_for
 from pipeline.schema import Runs
+from pipeline.score_columns import scores_schema
 from pipeline.tables.groups import quoted
 
 if TYPE_CHECKING:

@@ -66,7 +66,8 @@ def compare(  # noqa: PLR0913 - the options of a question, all named
         engine: where the runs are summed (`pipeline.engines.chosen`); None is this process.
 
     Returns:
-        The rows; the table `flips` of the tasks that crossed one half in a metric from 0 to 1,
+        The rows: counts (n_…) in Int64, means, deltas, bounds, deviations, percentiles and p in
+        Float64, metric, verdict, better and test in String; the table `flips` of the tasks that crossed one half in a metric from 0 to 1,
         worst first; the table `only_in` of the tasks that only one arm attempts.
 
     Raises:

@@ -76,6 +76,14 @@ def gate(
         baseline_policy: another policy for the baseline.
         candidate_policy: another policy for the candidate.
 
+    Returns:
+        One row per gate: metric, rule, verdict, reason, test, lowest_task, highest_task (String),
+        n_tasks, n_uncovered, n_undefined, n_worse, n_better (Int64), and in Float64 coverage (from 0
+        to 1), baseline_mean, candidate_mean, drop, allowed, lower, upper, mde, mean, lowest, highest
+        (units of the metric) and p. Null is what a rule does not ask for. The tables `flips` and
+        `only_in` are those of `compare`; the facts have verdict, exit_code, the gate file's hash and
+        the arms.
+
     Raises:
         InputError: a filter matches no run, max_drop has no baseline or no direction, the gate file
             says what it cannot, or the extra `stats` is not installed.

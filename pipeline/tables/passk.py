@@ -82,6 +82,12 @@ def passk(
         tasks: one row per arm, task and k instead, with the trials counted.
         engine: where trials are counted (`pipeline.engines.chosen`); None is this process.
 
+    Returns:
+        Rows of agent, agent_version, model, suite (String), the columns of `by`, k, n_tasks,
+        n_eligible, n_null (Int64), and pass_at_k, pass_hat_k, pass_at_k_scored, pass_hat_k_scored,
+        coverage (Float64, from 0 to 1, higher is better). With `tasks`: task_id (String), n_trials,
+        n_passed, n_error and n_null (Int64) in place of the counts of tasks.
+
     Raises:
         UnknownNameError: no such group column.
         InputError: a k below 1, a rule that is no condition, a trial of a task that one arm has

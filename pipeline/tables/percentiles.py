@@ -59,6 +59,10 @@ def percentiles(
         engine: where the values are sorted if there are too many for this machine
             (`pipeline.engines.chosen`); None is always this process.
 
+    Returns:
+        Rows of the columns of `by`, metric (String), n_scored (Int64), and one column per quantile
+        (Float64, in the unit of the metric).
+
     Raises:
         UnknownNameError: no such group column or metric.
         InputError: a quantile outside 0 to 1, or DuckDB refuses `where`.

@@ -19,6 +19,10 @@ class Result(NamedTuple):
     (verdict, seed, hashes of what went in). Other results have none. `better` says of the metrics
     that rows name whether higher or lower is better: those of a policy, of judges and of people
     are known to nobody else.
+
+    >>> import polars as pl
+    >>> Result("scores", pl.DataFrame({"f1": [1.0]}), ["policy: default"]).rows.height
+    1
     """
 
     kind: str

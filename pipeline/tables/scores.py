@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from pipeline.current import current, policy_of, scores_schema, written_schema
+from pipeline.current import current, policy_of
 from pipeline.errors import InputError, UnknownNameError
 from pipeline.lake import Lake, files
+from pipeline.score_columns import scores_schema, written_schema
 from pipeline.tables.groups import quoted
 from pipeline.tables.result import Result
 from pipeline.tables.session import opened
@@ -59,6 +60,10 @@ def scores(
         columns: these columns only, in this order; by default all that the policy scores.
         policy: the policy's file or preset; None is the lake's own.
 
+    Returns:
+        One row per run: keys in String, run_key in UInt64, fractions and amounts in Float64, counts
+        and tokens in Int64, flags in Int8. docs/metrics.md says when each metric is null.
+
     Raises:
         UnknownNameError: no such column.
         InputError: a negative limit, or DuckDB refuses `where`.
@@ -102,6 +107,10 @@ def scan_scores(lake: Lake | str | os.PathLike[str], *, policy: str | None = Non
     Args:
         lake: the lake, or its path.
         policy: the policy's file or preset; None is the lake's own.
+
+    Returns:
+        A lazy frame: keys in String, run_key in UInt64, fractions and amounts in Float64, counts
+        and tokens in Int64, flags in Int8. A metric that the policy does not score is null.
 
     Raises:
         SourceNotFoundError: there is no lake.

@@ -5,11 +5,12 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipeline.current import Current, policy_of, score_session
+from pipeline.current import Current, policy_of
 from pipeline.duck import REFUSED
 from pipeline.errors import QueryError
 from pipeline.lake import Lake
 from pipeline.metrics.registry import chosen
+from pipeline.score_view import score_session
 
 if TYPE_CHECKING:
     import os

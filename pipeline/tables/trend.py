@@ -67,6 +67,11 @@ def trend(
         where: a SQL condition over the score columns.
         policy: the policy's file or preset; None is the lake's own.
 
+    Returns:
+        Rows of bucket, metric (String), n_total, n_scored, n_null, n_error (Int64), mean, ci_low,
+        ci_high, delta, delta_low, delta_high (Float64, in the unit of the metric), changed (Boolean)
+        and verdict (Enum: better, worse, changed, inconclusive).
+
     Raises:
         UnknownNameError: no such column or metric.
         InputError: DuckDB refuses `where`.

@@ -14,7 +14,7 @@ import pytest
 from pipeline.cli import main
 from pipeline.cli.command import Command
 from pipeline.cli.group import COMMANDS
-from pipeline.cli.options import LakePath
+from pipeline.cli.values import LakePath
 
 HOME = str(Path(__file__).resolve().parents[2])
 HEAVY = ("polars", "duckdb", "pyarrow", "rich", "altair")

@@ -9,7 +9,7 @@ import pytest
 from lakes import trajtab
 from making import runs_of, steps_of, write
 
-from pipeline.landing.batch import rows
+from pipeline.landing.batch import tally
 from pipeline.landing.land import land
 from pipeline.landing.unknown.unmapped import LONGEST
 from pipeline.redact import redact
@@ -165,8 +165,8 @@ def test_a_name_that_many_records_have_is_masked_once(
         asked.append(text)
         return redact(text)
 
-    monkeypatch.setattr(rows, "redact", spied)
-    long, mail = "x" * (rows.LONG_NAME + 1), f"of {MAIL}"
+    monkeypatch.setattr(tally, "redact", spied)
+    long, mail = "x" * (tally.LONG_NAME + 1), f"of {MAIL}"
     records = [{**_chat(**{long: 1, mail: 2, "masked_once": 3}), "id": f"r{i}"} for i in range(9)]
     report, *_ = _landed(tmp_path, *records)
     assert (

@@ -12,7 +12,7 @@ from lakes import final, landed, scored, trajtab, write
 from making import call, run, want
 from pages import Page, facts
 
-import pipeline.current
+import pipeline.score_view
 import pipeline.workbench
 from pipeline.cli.report import place_of
 from pipeline.errors import UnknownNameError
@@ -186,8 +186,8 @@ class TestSafety:
 
 
 def with_threads(monkeypatch, threads):
-    connect = functools.partial(pipeline.current.connect, threads)
-    monkeypatch.setattr(pipeline.current, "connect", connect)
+    connect = functools.partial(pipeline.score_view.connect, threads)
+    monkeypatch.setattr(pipeline.score_view, "connect", connect)
     monkeypatch.setattr(pipeline.workbench, "connect", connect)
 
 

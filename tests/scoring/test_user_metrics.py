@@ -9,11 +9,12 @@ import pytest
 from making import call, run, want
 from scoring.judging import add, scored
 
-from pipeline.current import score_session, scores_schema
 from pipeline.errors import InputError, UnknownNameError
 from pipeline.lake import Lake
 from pipeline.metrics.registry import chosen, get, headline, metrics, metrics_for
 from pipeline.policy import Policy, UserMetric, load
+from pipeline.score_columns import scores_schema
+from pipeline.score_view import score_session
 from pipeline.tables.aggregate import aggregate
 from pipeline.tables.percentiles import percentiles
 from pipeline.tables.scores import scores

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from pipeline.current import score_name, scores_schema, tasks_of
+from pipeline.current import score_name, tasks_of
 from pipeline.duck import connect
 from pipeline.lake import Lake
 from pipeline.landing.batch.commit import latest_tasks
 from pipeline.policy import DEFAULT
 from pipeline.schema import Runs as RunsTable
+from pipeline.score_columns import scores_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

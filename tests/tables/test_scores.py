@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pipeline.current import scores_schema
 from pipeline.errors import InputError, UnknownNameError
 from pipeline.lake import Lake
+from pipeline.score_columns import scores_schema
 from pipeline.tables.scores import scores, scores_of
 
 RUNS = [

@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from pipeline.cli.command import command as declare
-from pipeline.cli.options import LakePath, Outputs, output_options
+from pipeline.cli.options import Outputs, output_options
 from pipeline.cli.output import emit
+from pipeline.cli.values import LakePath
 
 
 @declare("land", example="trajtab judge land responses.jsonl --lake lake")

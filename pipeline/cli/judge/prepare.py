@@ -12,6 +12,7 @@ from pipeline.cli import completion
 from pipeline.cli.command import command as declare
 from pipeline.cli.options import Outputs, lake_argument, output_options
 from pipeline.cli.output import emit
+from pipeline.cli.values import key_value
 
 if TYPE_CHECKING:
     from pipeline.judge.requests import Provider
@@ -25,13 +26,11 @@ def _body_field(value: str | tuple[str, Any]) -> tuple[str, Any]:
     """
     if isinstance(value, tuple):
         return value
-    key, equals, text = value.partition("=")
-    if not (equals and key.strip()):
-        raise click.BadParameter(f"{value!r} is not of the form key=value")
+    key, text = key_value(value)
     try:
-        return key.strip(), json.loads(text)
+        return key, json.loads(text)
     except ValueError:
-        return key.strip(), text
+        return key, text
 
 
 _EXAMPLE = """\

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from functools import lru_cache
-from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
@@ -17,6 +14,7 @@ from pipeline.landing.batch.columns import Origin, finished, runs_columns, steps
 from pipeline.landing.batch.masking import Item, withhold
 from pipeline.landing.batch.references import ReferenceBook
 from pipeline.landing.batch.stacked import Stacked
+from pipeline.landing.batch.tally import Tally, fields_by_record, fields_of
 from pipeline.landing.formats import Many
 from pipeline.landing.model import Damage, RejectError, Run, Task
 from pipeline.landing.unknown.unmapped import note
@@ -26,7 +24,7 @@ from pipeline.redact import excerpt, redact
 from pipeline.schema import Runs, Steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from pipeline.landing.formats import Format
     from pipeline.landing.model import Told
@@ -35,10 +33,6 @@ if TYPE_CHECKING:
     from pipeline.landing.records.reader import Piece
 
 MOST_UINT32 = (1 << 32) - 1
-MOST_NAMES = 1000
-"""So many fields that no format knows are counted one by one: names may be data, too."""
-LONG_NAME = 256
-"""A longer name hardly comes twice, and is masked anew."""
 FLUSH_RUNS = 1024
 FLUSH_BYTES = 1 << 21
 """Decoded records become columns this often: objects cost ten times what columns do."""
@@ -66,8 +60,7 @@ class Rows:
         self._runs = Stacked()
         self._steps = Stacked()
         self.rejects: list[tuple[str, int, int, str, str, str]] = []
-        self.unmapped: Counter[tuple[str, str]] = Counter()
-        """By format and field that it does not know: how many records had the field."""
+        self.unmapped = Tally()
         self._waiting: list[_Waiting] = []
         self._bytes = 0
 
@@ -101,19 +94,14 @@ class Rows:
             )
         for damage in damages:
             self._refuse(damage.shown(shown), *damage[:5])
-        for name in _unmapped(item for item in found if not isinstance(item, Damage)):
-            self._count(form.name, name)
+        known = (item for item in found if not isinstance(item, Damage))
+        self.unmapped.note(form.name, fields_of(known))
         self._waiting += runs
         for told, task in tasks.items():
             _take(self._tasks, told, task)
         self._bytes += len(piece.data)
         if len(self._waiting) >= FLUSH_RUNS or self._bytes >= FLUSH_BYTES:
             self.flush()
-
-    def _count(self, form: str, field: str) -> None:
-        name = _masked(field) if len(field) <= LONG_NAME else redact(field)
-        many = len(self.unmapped) >= MOST_NAMES and (form, name) not in self.unmapped
-        self.unmapped[form, "(others)" if many else name] += 1
 
     def add_many(self, shown: str, group: Group, form: Format, context: Any) -> bool:
         """Take in records the short way; False, and nothing taken, where one needs a closer look."""
@@ -124,15 +112,14 @@ class Rows:
             many = form.decode_many(group.bodies, context)
             if any(task.unmapped for task in many.tasks):
                 return False  # whose record it is shows one by one
-            unmapped = list(_names_by_record(many))
+            unmapped = list(fields_by_record(many))
             tasks = [(self._told(task), task) for task in many.tasks]
             if many.runs:
                 self._enter(many, self._origin(shown, group, many.runs, form))
             for told, task in tasks:
                 _take(self._tasks, told, task)
-            for names in unmapped:
-                for name in names:
-                    self._count(form.name, name)
+            for fields in unmapped:
+                self.unmapped.note(form.name, fields)
         except MemoryError:
             raise
         except Exception:  # noqa: BLE001 - whatever it is, one by one the records will tell
@@ -231,40 +218,10 @@ class Rows:
         return finished(runs, self._steps.taken(), self._calls)
 
 
-@lru_cache(maxsize=MOST_NAMES)
-def _masked(name: str) -> str:
-    """Return a field's name as people may read it: records mostly have the same ones."""
-    return redact(name)
-
-
 def _take(tasks: dict[str, Task], told: str, task: Task) -> None:
     """Take in a task once; the same task again may only tell more that its format does not know."""
     if tasks.setdefault(told, task) is not task:
         note(tasks[told], task.unmapped)
-
-
-def _unmapped(items: Iterable[Run | Task]) -> set[str]:
-    """Return the names of the fields that a record's format does not know."""
-    names: set[str] = set()
-    for item in items:
-        if item.unmapped:
-            names.update(item.unmapped)
-        for step in item.steps if isinstance(item, Run) else ():
-            if step.unmapped:
-                names.update(step.unmapped)
-    return names
-
-
-def _names_by_record(many: Many) -> Iterator[set[str]]:
-    """Yield the names of the fields that the format does not know, of each record that has any."""
-    if not (many.steps.tells("unmapped") or any(run.unmapped for run in many.runs)):
-        return
-    of_steps = iter(many.steps.columns.get("unmapped", ()))
-    for run, length in zip(many.runs, many.steps.lengths, strict=True):
-        found = [run.unmapped, *islice(of_steps, length)]
-        names = {name for one in found if one for name in one}
-        if names:
-            yield names
 
 
 def as_reject(error: Exception) -> RejectError:

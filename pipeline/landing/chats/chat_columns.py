@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 from msgspec import UNSET
 
-from pipeline.landing.chats.messages import Message, Raw, Usage, text_of
+from pipeline.landing.chats.messages import Message, Raw, Usage, plain_id, text_of
 from pipeline.landing.model import Step
 from pipeline.landing.unknown.unmapped import add
 from pipeline.landing.values.fields import Columns, StepColumns, by_field
@@ -19,7 +19,7 @@ from pipeline.landing.values.fields import Columns, StepColumns, by_field
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from pipeline.landing.chats.messages import Id, ToolCall
+    from pipeline.landing.chats.messages import ToolCall
     from pipeline.landing.model import Kind
 
 M = TypeVar("M", bound=Message)
@@ -118,7 +118,7 @@ class Chats(Generic[M]):
         else:
             name, arguments = function.name, function.arguments
         if call_id.__class__ is not str or not call_id:
-            call_id = _id(call_id)
+            call_id = plain_id(call_id)
         call = _Call(len(self._said), batch, call_id, name, arguments)
         self._calls.append(call)
         if message.timestamp is not None:
@@ -133,7 +133,7 @@ class Chats(Generic[M]):
         if len(opened) == 1 and call_id and opened[0].call_id == call_id:
             call = opened.pop()
         else:
-            found = _take(opened, _id(call_id), message.name)
+            found = _take(opened, plain_id(call_id), message.name)
             if found is None:
                 self._orphan(message, turn)
                 return
@@ -151,7 +151,7 @@ class Chats(Generic[M]):
         row = len(self._said)
         self._said.append(("message", text_of(message.content), "tool", turn, None))
         self._aside(row, message)
-        self._note(row, "call_id", _id(message.tool_call_id))
+        self._note(row, "call_id", plain_id(message.tool_call_id))
         self._note(row, "labels", {**(message.labels() or {}), "orphan_result": True})
 
     def columns(self) -> StepColumns:
@@ -202,7 +202,3 @@ def _take(opened: list[_Call], call_id: str | None, name: str | None) -> _Call |
 def _by_order(call: _Call, call_id: str | None, name: str | None) -> bool:
     """Tell whether a result may be the call's, if only their order links them."""
     return not (call_id and call.call_id) and name in {None, "", call.tool_name}
-
-
-def _id(value: Id) -> str | None:
-    return None if value in {None, ""} else str(value)

@@ -17,6 +17,11 @@ Id = str | int | None
 Raw = msgspec.Raw | UnsetType
 
 
+def plain_id(value: Id) -> str | None:
+    """Return an id as text; an empty one is none."""
+    return None if value in {None, ""} else str(value)
+
+
 @leaves_out(
     "total_tokens", "prompt_tokens_details", "completion_tokens_details", "input_tokens_details",
     "output_tokens_details", "cache_creation_input_tokens", "cache_read_input_tokens",

@@ -14,7 +14,8 @@ from pipeline.landing.unknown.unmapped import (
     left_out,
 )
 from pipeline.landing.values.decode import decoding
-from pipeline.landing.vendors.adk import Invocation, answer, decoder, expected, said
+from pipeline.landing.vendors.adk import decoder, said
+from pipeline.landing.vendors.adk_invocation import Invocation, answer, expected
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -21,17 +21,16 @@ from pipeline.landing.unknown.unmapped import (
     left_out,
 )
 from pipeline.landing.values.decode import decoding
-from pipeline.landing.vendors.adk import (
+from pipeline.landing.values.unique import is_unique
+from pipeline.landing.vendors.adk import decoder, said
+from pipeline.landing.vendors.adk_invocation import (
     Invocation,
     TraceUsage,
     answer,
     calls,
-    decoder,
     expected,
-    is_unique,
     noted,
     responses,
-    said,
 )
 from pipeline.landing.vendors.adk_steps import Transcript
 

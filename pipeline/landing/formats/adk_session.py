@@ -15,7 +15,8 @@ from pipeline.landing.unknown.unmapped import (
     left_out,
 )
 from pipeline.landing.values.decode import decoding
-from pipeline.landing.vendors.adk import Event, Usage, decoder, is_unique
+from pipeline.landing.values.unique import is_unique
+from pipeline.landing.vendors.adk import Event, Usage, decoder
 from pipeline.landing.vendors.adk_steps import Transcript, spoken
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pipeline.landing.chats.unheard import unheard, unknown_usage
 from pipeline.landing.formats import Format
 from pipeline.landing.model import RejectError, When
 from pipeline.landing.records import scattered
-from pipeline.landing.traces.genai import text
+from pipeline.landing.traces.attributes import text
 from pipeline.landing.traces.spans import Reading, Span, nanos
 from pipeline.landing.traces.trace import run_of
 from pipeline.landing.unknown.unmapped import Noting, Unmapped, add, decoder, note, rest

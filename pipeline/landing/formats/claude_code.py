@@ -12,7 +12,7 @@ from pipeline.landing.formats import Format
 from pipeline.landing.model import Run
 from pipeline.landing.records.session import first_and_last, parents_first, read_lines
 from pipeline.landing.unknown.unmapped import left_out, note
-from pipeline.landing.vendors.adk import is_unique
+from pipeline.landing.values.unique import is_unique
 from pipeline.landing.vendors.claude_lines import SYNTHETIC, Envelope, Message, decode_line
 from pipeline.landing.vendors.claude_steps import Conversation
 

@@ -19,7 +19,7 @@ from pipeline.landing.unknown.unmapped import (
     left_out,
     noted,
 )
-from pipeline.landing.vendors.adk import is_unique
+from pipeline.landing.values.unique import is_unique
 from pipeline.landing.vendors.codex_stream import Failure, Item  # noqa: TC001 - msgspec reads types at run time
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from pipeline.landing.unknown.unmapped import (
     left_out,
     noted,
 )
-from pipeline.landing.vendors.adk import is_unique
+from pipeline.landing.values.unique import is_unique
 from pipeline.landing.vendors.codex_steps import Item, Items, TokenInfo
 
 if TYPE_CHECKING:

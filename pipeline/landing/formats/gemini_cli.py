@@ -19,7 +19,7 @@ from pipeline.landing.unknown.unmapped import (
     left_out,
 )
 from pipeline.landing.values.decode import decoding, refuse_invalid_utf8
-from pipeline.landing.vendors.adk import is_unique
+from pipeline.landing.values.unique import is_unique
 from pipeline.landing.vendors.gemini import Records, Session, decode_line, noted
 
 if TYPE_CHECKING:

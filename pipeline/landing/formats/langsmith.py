@@ -11,7 +11,7 @@ from pipeline.landing.chats.wrapped import told, unwrapped
 from pipeline.landing.formats import Format
 from pipeline.landing.model import RejectError, When
 from pipeline.landing.records import scattered, tabular
-from pipeline.landing.traces.genai import amount, count, text
+from pipeline.landing.traces.attributes import amount, count, text
 from pipeline.landing.traces.spans import Reading, Span, nanos
 from pipeline.landing.traces.trace import only_input, run_of
 from pipeline.landing.unknown.unmapped import (
@@ -24,7 +24,7 @@ from pipeline.landing.unknown.unmapped import (
     rest,
 )
 from pipeline.landing.values.decode import decoding, decoding_some
-from pipeline.landing.values.literal import decoded, members, raw
+from pipeline.landing.values.literal import decoded, members, object_of, raw
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -83,7 +83,7 @@ class Exported(Noting):
     @property
     def metadata(self) -> dict[str, Any]:
         """Return what the run's author told of it."""
-        return members(_object(self.extra), "metadata")
+        return members(object_of(self.extra), "metadata")
 
     def span(self) -> Span:
         """Return the run as a span, with its reading."""
@@ -106,7 +106,7 @@ class Exported(Noting):
         """Return what is not known of the run, of what its author told and of its messages."""
         found: Unmapped = {}
         add(found, self.unmapped)
-        add(found, rest(_object(self.extra), _EXTRA), "extra")
+        add(found, rest(object_of(self.extra), _EXTRA), "extra")
         if self.parent_run_id is not None:  # a root's metadata are the run's labels
             own = {k: v for k, v in metadata.items() if not k.startswith(_PRIVATE)}
             add(found, rest(own), "metadata")
@@ -114,7 +114,7 @@ class Exported(Noting):
         if role == "llm":
             add(found, unwrapped(_plain(self.inputs)), "inputs")
             add(found, unwrapped(_plain(self.outputs)), "outputs")
-        elif role == "tool" and (message := members(_object(self.outputs), "output")):
+        elif role == "tool" and (message := members(object_of(self.outputs), "output")):
             add(found, told(message) if "kwargs" in message else {}, "outputs.output")
         return found
 
@@ -140,7 +140,7 @@ class Exported(Noting):
         )
 
     def _tool(self) -> Reading:
-        outputs = _object(self.outputs)
+        outputs = object_of(self.outputs)
         output = outputs.get("output", self.outputs) if len(outputs) == 1 else self.outputs
         said = together(messages(output, None)) if isinstance(output, dict) else None
         result = said.results[0] if said is not None and said.results else None
@@ -158,13 +158,13 @@ class Exported(Noting):
         counts = (count(self.prompt_tokens), count(self.completion_tokens))
         if any(counts):
             return counts
-        usage = _usage(_object(self.outputs))
+        usage = _usage(object_of(self.outputs))
         names = (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens"))
         read, written = (next((usage[n] for n in pair if n in usage), None) for pair in names)
         return count(read), count(written)
 
     def _model(self, metadata: dict[str, Any]) -> str | None:
-        asked = members(_object(self.extra), "invocation_params")
+        asked = members(object_of(self.extra), "invocation_params")
         names = ("model", "model_name")
         given = [asked.get(name) for name in names] + [metadata.get("ls_model_name")]
         return next((found for found in map(text, given) if found), None)
@@ -185,7 +185,7 @@ class Exported(Noting):
         }
         scores = {
             f"score.{name}": stats.get("avg")
-            for name, stats in _object(self.feedback_stats).items()
+            for name, stats in object_of(self.feedback_stats).items()
             if isinstance(stats, dict)
         }
         known = {name: value for name, value in own_labels.items() if value is not None}
@@ -199,12 +199,6 @@ _run = decoder(Exported)
 
 def _plain(value: Any) -> Any:
     return decoded(value) if isinstance(value, str) else value
-
-
-def _object(value: Any) -> dict[str, Any]:
-    """Return an object given as one or as JSON text; an empty one where it is neither."""
-    found = decoded(value) if isinstance(value, str) else value
-    return found if isinstance(found, dict) else {}
 
 
 def _usage(outputs: dict[str, Any]) -> dict[str, Any]:

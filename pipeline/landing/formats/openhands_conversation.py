@@ -31,7 +31,7 @@ from pipeline.landing.unknown.unmapped import (
     left_out,
 )
 from pipeline.landing.values.decode import decoding, refuse_invalid_utf8
-from pipeline.landing.vendors import openhands_sdk, openhands_steps
+from pipeline.landing.vendors import openhands_sdk, openhands_sdk_steps, openhands_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -144,7 +144,7 @@ def decode(piece: Piece, context: Context | None = None) -> Iterator[Run | Damag
         except RejectError as error:
             yield Damage(1, 0, error.reason, error.detail, body, name)
     if good:
-        events, times = (openhands_sdk if is_sdk else openhands_steps).collected(good)
+        events, times = (openhands_sdk_steps if is_sdk else openhands_steps).collected(good)
         yield _run(events, first_and_last(times), context, good[0])
 
 
@@ -156,7 +156,7 @@ def _bodies(piece: Piece) -> Iterator[bytes]:
 
 
 def _run(events: Events, times: tuple[Any, Any], context: Context, first: Any) -> Run:
-    if isinstance(events, openhands_sdk.SdkEvents):
+    if isinstance(events, openhands_sdk_steps.SdkEvents):
         events.spend(context.stats)
     steps = events.steps()
     unmapped = events.transcript.unmapped

@@ -12,7 +12,7 @@ from pipeline.landing.model import Run
 from pipeline.landing.records.session import first_and_last
 from pipeline.landing.unknown.unmapped import left_out
 from pipeline.landing.values.decode import decoding
-from pipeline.landing.vendors import openhands_sdk
+from pipeline.landing.vendors import openhands_sdk_steps
 from pipeline.landing.vendors.openhands import Event, is_event
 from pipeline.landing.vendors.openhands_steps import collect
 
@@ -27,7 +27,7 @@ _decode = msgspec.json.Decoder(list[msgspec.Raw]).decode
 def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     """Decode the events of one run."""
     history = decoding(_decode, piece.data)
-    events, times = openhands_sdk.collect(history) or collect(history)
+    events, times = openhands_sdk_steps.collect(history) or collect(history)
     steps = events.steps()
     started, ended = first_and_last(times)
     yield Run(

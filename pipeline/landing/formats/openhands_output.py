@@ -20,7 +20,7 @@ from pipeline.landing.unknown.unmapped import (
     left_out,
 )
 from pipeline.landing.values.decode import decoding
-from pipeline.landing.vendors import openhands_sdk
+from pipeline.landing.vendors import openhands_sdk_steps
 from pipeline.landing.vendors.openhands import Event, Metrics, is_event
 from pipeline.landing.vendors.openhands_steps import collect
 
@@ -125,7 +125,7 @@ def _success(record: Record) -> bool | None:
 def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     """Decode one instance into its run."""
     record = decoding(_decode, piece.data)
-    events, times = openhands_sdk.collect(record.history) or collect(record.history)
+    events, times = openhands_sdk_steps.collect(record.history) or collect(record.history)
     steps = events.steps(record.metrics)
     metadata = record.metadata or Metadata()
     task = _task(record)

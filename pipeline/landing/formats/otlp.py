@@ -18,7 +18,7 @@ from pipeline.landing.model import RejectError
 from pipeline.landing.records.members import members_but
 from pipeline.landing.records.reader import HEAD_BYTES, Piece
 from pipeline.landing.records.scattered import Part, gathered, reread
-from pipeline.landing.traces.genai import tells_messages
+from pipeline.landing.traces.genai_messages import tells_messages
 from pipeline.landing.traces.otlp import Entry, camel, hex_id
 from pipeline.landing.traces.otlp_export import (
     MEMBERS,

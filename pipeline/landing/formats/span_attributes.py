@@ -9,7 +9,7 @@ import msgspec
 from pipeline.landing.formats import Format
 from pipeline.landing.model import RejectError
 from pipeline.landing.records.scattered import by_key, gathered, reread
-from pipeline.landing.traces.genai import first
+from pipeline.landing.traces.attributes import first
 from pipeline.landing.traces.openinference import KIND
 from pipeline.landing.traces.spans import Event, Span, nanos
 from pipeline.landing.traces.trace import run_of

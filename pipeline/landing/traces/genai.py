@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
-from pipeline.landing.chats.said import Said, messages, together
-from pipeline.landing.traces.spans import Event, Reading
-from pipeline.landing.values.literal import branch, decoded, members, raw
+from pipeline.landing.chats.said import together
+from pipeline.landing.traces.attributes import amount, count, first, text, undecorated
+from pipeline.landing.traces.genai_messages import heard, says, with_event_details
+from pipeline.landing.traces.spans import Reading
+from pipeline.landing.values.literal import decoded, members, raw
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,20 +57,14 @@ _TELLING = {
     "ai.operationId", *_TOOL_NAME, *_AGENT_NAME, *_INPUT_TOKENS, *_OUTPUT_TOKENS,
 }  # fmt: skip
 """Attributes of which a span has at least one if it has any role."""
-_DECORATED = re.compile(r"(?:execute_tool|running tool:|tools/call|tool:) *(.+)|(.+)\.tool")
 _VERCEL = re.compile(r"ai\.(generate|stream)(Text|Object)")
-_DETAILS = (
-    "gen_ai.client.inference.operation.details",
-    "gen_ai.content.prompt",
-    "gen_ai.content.completion",
-)
 MERGED = "(merged tools)"
 """ADK's name for a span that repeats the calls of its parallel siblings."""
 
 
 def read(span: Span) -> Reading | None:
     """Return what the conventions' attributes on a span say; None where it has none of them."""
-    given = _with_event_details(span)
+    given = with_event_details(span)
     if given.keys().isdisjoint(_TELLING):  # most spans of a trace tell of no agent
         return None
     role = _role(given, span.name)
@@ -80,83 +76,13 @@ def read(span: Span) -> Reading | None:
         role=role,
         name=_agent_name(given, span.name) if role == "agent" else None,
         version=text(given.get("gen_ai.agent.version")),
-        heard=_heard(given, span.events) if role == "llm" else [],
-        says=together(_says(given, span.events)),
+        heard=heard(given, span.events) if role == "llm" else [],
+        says=together(says(given, span.events)),
         input_tokens=count(first(given, *_INPUT_TOKENS)),
         output_tokens=count(first(given, *_OUTPUT_TOKENS)),
         cost_usd=amount(first(given, *_COST)),
         model=text(first(given, *_MODEL)),
     )
-
-
-def first(given: Mapping[str, Any], *names: str) -> Any:
-    """Return the first of some attributes that is there."""
-    for name in names:
-        found = given.get(name)
-        if found is not None:
-            return found
-    return None
-
-
-def count(value: Any) -> int | None:
-    """Return a count given as a number or as text; None where it is none."""
-    number = amount(value)
-    return None if number is None or number < 0 else int(number)
-
-
-def amount(value: Any) -> float | None:
-    """Return a number given as one or as text; None where it is none."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        number = float(value)
-    except ValueError:
-        return None
-    return number if abs(number) < float("inf") else None
-
-
-def text(value: Any) -> str | None:
-    """Return text that says something; None otherwise."""
-    return value if isinstance(value, str) and value else None
-
-
-def undecorated(name: str) -> str:
-    """Return the tool's name in a span's.
-
-    >>> undecorated("execute_tool say_hello"), undecorated("running tool: pun"), undecorated("f")
-    ('say_hello', 'pun', 'f')
-    """
-    match = _DECORATED.fullmatch(name)
-    return (match[1] or match[2]) if match else name
-
-
-def tells_messages(event: Event) -> bool:
-    """Tell whether an event says what was said to a model or by it.
-
-    >>> (
-    ...     tells_messages(Event("gen_ai.user.message")),
-    ...     tells_messages(Event("gen_ai.evaluation.result")),
-    ... )
-    (True, False)
-    """
-    message = event.name.startswith("gen_ai.") and event.name.endswith(".message")
-    return message or event.name == "gen_ai.choice" or event.name in _DETAILS
-
-
-def answers(event: Event) -> bool:
-    """Tell whether an event that tells messages has a model's answer among them."""
-    return event.name in {"gen_ai.choice", *_DETAILS} and event.name != _DETAILS[1]
-
-
-def _with_event_details(span: Span) -> Mapping[str, Any]:
-    """Return the attributes, with those that a span's events give in their stead."""
-    if not span.events:
-        return span.attributes
-    given: dict[str, Any] = {}
-    for event in span.events:
-        if event.name in _DETAILS:
-            given |= event.attributes
-    return {**given, **span.attributes} if given else span.attributes
 
 
 def _role(given: Mapping[str, Any], name: str) -> Role:
@@ -215,75 +141,3 @@ def _of_entity(value: Any) -> Any:
         inner = members(found, "kwargs") or members(found, "inputs")
         return inner or found.get("input_str", found)
     return value
-
-
-def _heard(given: Mapping[str, Any], events: list[Event]) -> list[Said]:
-    """Return the messages a model was given."""
-    system = first(given, "gen_ai.system_instructions")
-    prefix = together(messages(system, "system")) if system is not None else None
-    prompt = branch(given, "gen_ai.prompt")
-    value = first(given, "gen_ai.input.messages", "input.messages")
-    if value is None:
-        value = prompt or first(given, "ai.prompt.messages", "ai.prompt")
-    if value is None:
-        value = _requested(given.get("gcp.vertex.agent.llm_request"))
-    found = messages(value, "user") if value is not None else _logged(given, events, answers=False)
-    return found if prefix is None else [Said("system", prefix.text), *found]
-
-
-def _requested(value: Any) -> Any:
-    return None if value in (None, "", "{}") else value
-
-
-def _says(given: Mapping[str, Any], events: list[Event]) -> list[Said]:
-    """Return the messages a model answered."""
-    value = first(given, "gen_ai.output.messages", "output.messages")
-    if value is None:
-        value = branch(given, "gen_ai.completion") or None
-    if value is None:
-        value = _requested(given.get("gcp.vertex.agent.llm_response"))
-    if value is not None:
-        return messages(value, "assistant")
-    said = [
-        one
-        for name in ("ai.response.text", "ai.response.object", "ai.response.toolCalls")
-        if given.get(name)
-        for one in messages(given[name], "assistant")
-    ]
-    return said or _logged(given, events, answers=True)
-
-
-def _logged(given: Mapping[str, Any], events: list[Event], *, answers: bool) -> list[Said]:
-    """Return the messages told as events: on the span, or listed in its attribute `events`."""
-    told = [{**event.attributes, "event.name": event.name} for event in events]
-    listed = given.get("events")
-    inside = decoded(listed) if isinstance(listed, str) else listed
-    told += [one for one in inside if isinstance(one, dict)] if isinstance(inside, list) else []
-    found = []
-    for one in told:
-        name = str(one.get("event.name", ""))
-        if name == "gen_ai.choice" and answers:
-            found += messages(_choice(one), "assistant")
-        elif name.startswith("gen_ai.") and name.endswith(".message") and not answers:
-            role = name.removeprefix("gen_ai.").removesuffix(".message")
-            found += messages({"role": role, **_spoken(one)}, role)
-    return found
-
-
-def _choice(event: dict[str, Any]) -> Any:
-    message = event.get("message")
-    found = decoded(message) if isinstance(message, str) else message
-    if isinstance(found, dict | list):
-        return found
-    return {"role": "assistant", **_spoken({**event, "content": message or event.get("content")})}
-
-
-def _spoken(event: dict[str, Any]) -> dict[str, Any]:
-    """Return an event's message with what is JSON text in it decoded."""
-    kept = {n: event[n] for n in ("role", "content", "tool_calls", "id") if event.get(n)}
-    for name in ("content", "tool_calls"):
-        value = kept.get(name)
-        found = decoded(value) if isinstance(value, str) else value
-        if isinstance(found, list):
-            kept[name] = found
-    return kept

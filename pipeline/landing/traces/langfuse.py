@@ -10,14 +10,14 @@ import msgspec
 from pipeline.landing.chats.said import Call, Said, messages, together
 from pipeline.landing.chats.unheard import unheard
 from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at run time
-from pipeline.landing.traces.genai import amount, count, text, undecorated
+from pipeline.landing.traces.attributes import amount, count, text, undecorated
 from pipeline.landing.traces.openinference import KIND
 from pipeline.landing.traces.spans import Reading, Span, nanos
 from pipeline.landing.traces.trace import only_input
 from pipeline.landing.traces.unread import unread
 from pipeline.landing.traces.vocabulary import understood
 from pipeline.landing.unknown.unmapped import Unmapped, add, rest
-from pipeline.landing.values.literal import decoded, members, raw
+from pipeline.landing.values.literal import decoded, members, object_of, raw
 
 if TYPE_CHECKING:
     from pipeline.landing.model import Run
@@ -57,7 +57,7 @@ class Observation(msgspec.Struct, rename="camel"):
 
     def span(self) -> Span:
         """Return the observation as a span, with its reading."""
-        metadata = _decoded(self.metadata)
+        metadata = object_of(self.metadata)
         failed = self.level == "ERROR"
         span = Span(
             id=self.id,
@@ -105,7 +105,7 @@ class Observation(msgspec.Struct, rename="camel"):
         if not calls or (said is not None and said.calls):
             return said
         names = self.tool_call_names if isinstance(self.tool_call_names, list) else []
-        told = [_decoded(call) for call in calls]
+        told = [object_of(call) for call in calls]
         named = [
             call.get("name") or name for call, name in zip(told, [*names, *told], strict=False)
         ]
@@ -117,7 +117,7 @@ class Observation(msgspec.Struct, rename="camel"):
         return Said("assistant", said.text if said else None, found)
 
     def _tokens(self) -> tuple[int | None, int | None]:
-        details, usage = _decoded(self.usage_details), _decoded(self.usage)
+        details, usage = object_of(self.usage_details), object_of(self.usage)
         given = (
             (self.input_usage, self.output_usage),
             (details.get("input"), details.get("output")),
@@ -143,7 +143,7 @@ _USAGE = {"input", "output", "total", "unit", "inputCost", "outputCost", "totalC
 def unknown(record: dict[str, Any], span: Span) -> Unmapped:
     """Return what is not known of an observation, its metadata, usage and messages."""
     found = rest(record, OF_OBSERVATION)
-    metadata = _decoded(record.get("metadata"))
+    metadata = object_of(record.get("metadata"))
     inner = members(metadata, "attributes")
     technical = frozenset(_TECHNICAL | inner.keys())
     # What the tracer told the server under its own name is in the record.
@@ -152,13 +152,13 @@ def unknown(record: dict[str, Any], span: Span) -> Unmapped:
     if not metadata and record.get("metadata") not in ({}, "", "{}"):
         add(found, rest({"metadata": record.get("metadata")}))
     for name in ("usageDetails", "usage"):
-        add(found, rest(_decoded(record.get(name)), _USAGE), name)
+        add(found, rest(object_of(record.get(name)), _USAGE), name)
     if span.role == "llm":
         for name in ("input", "output"):
             value = record.get(name)
             add(found, unheard(decoded(value) if isinstance(value, str) else value), name)
         calls = record.get("toolCalls")
-        for call in map(_decoded, calls if isinstance(calls, list) else ()):
+        for call in map(object_of, calls if isinstance(calls, list) else ()):
             add(found, rest(call, {"arguments", "id", "index", "name", "type"}), "toolCalls")
     return {name: values for name, values in found.items() if "null" not in values}
 
@@ -180,7 +180,7 @@ class Trace(msgspec.Struct, rename="camel"):
 
     def add_to(self, run: Run) -> None:
         """Tell the run what the trace says of it."""
-        metadata = _decoded(self.metadata)
+        metadata = object_of(self.metadata)
         name = None if self.name is None or _UUID.search(self.name) else self.name
         run.agent = name or run.agent
         run.agent_version = self.release or self.version or run.agent_version
@@ -211,12 +211,6 @@ OF_TRACE = {
     "latency", "observations", "orgId", "projectId", "public", "timestamp", "totalCost",
     "updatedAt",
 }  # fmt: skip
-
-
-def _decoded(value: Any) -> dict[str, Any]:
-    """Return an object given as one or as text; an empty one where it is neither."""
-    found = decoded(value) if isinstance(value, str) else value
-    return found if isinstance(found, dict) else {}
 
 
 def plain_text(value: Any) -> str | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET
 
 from pipeline.landing.chats.said import messages, together
-from pipeline.landing.traces.genai import amount, count, first, text, undecorated
+from pipeline.landing.traces.attributes import amount, count, first, text, undecorated
 from pipeline.landing.traces.spans import Reading
 from pipeline.landing.values.literal import branch, decoded, raw
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xxhash import xxh3_64_hexdigest
 
-from pipeline.landing.traces.genai import answers, tells_messages
+from pipeline.landing.traces.genai_messages import answers, tells_messages
 from pipeline.landing.traces.otlp import Entry, hex_id, plain
 from pipeline.landing.traces.spans import Event, Span, unique
 from pipeline.landing.traces.vocabulary import understood

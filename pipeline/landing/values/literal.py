@@ -88,6 +88,16 @@ def members(value: dict[str, Any], name: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def object_of(value: Any) -> dict[str, Any]:
+    """Return an object given as one or as text; an empty one where it is neither.
+
+    >>> object_of('{"a": 1}'), object_of({"a": 1}), object_of([1])
+    ({'a': 1}, {'a': 1}, {})
+    """
+    found = decoded(value) if isinstance(value, str) else value
+    return found if isinstance(found, dict) else {}
+
+
 def branch(attributes: Mapping[str, Any], prefix: str) -> Any:
     """Return what stands under `prefix` in flat, dotted attributes as a tree; None if nothing.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from pipeline.landing.chats.messages import Id, Raw, ToolCall, text_of
+from pipeline.landing.chats.messages import Id, Raw, ToolCall, plain_id, text_of
 from pipeline.landing.chats.transcript import Outcome, raw
 from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.unknown.unmapped import Known, Noting, Unmapped, leaves_out
@@ -112,7 +112,7 @@ class Message(Noting):
     @property
     def answers(self) -> str | None:
         """Return the id of the call that a result answers."""
-        return _name(self.tool_call_id) or self.call_id
+        return plain_id(self.tool_call_id) or self.call_id
 
     def text(self) -> Any:
         """Return what is said."""
@@ -131,7 +131,8 @@ class Message(Noting):
         """Return the calls made, from wherever the version logs them."""
         if self.tool_calls:
             return [
-                Command(*call.target(), _name(call.id), call.unmapped) for call in self.tool_calls
+                Command(*call.target(), plain_id(call.id), call.unmapped)
+                for call in self.tool_calls
             ]
         actions = self.extra.actions if self.extra else None
         if actions is None:
@@ -146,10 +147,6 @@ class Message(Noting):
             code = int(found[1])
         failed = None if code is None else code != 0
         return Outcome(text, is_error=failed, error=extra.exception_info or None)
-
-
-def _name(value: Id) -> str | None:
-    return None if value in {None, ""} else str(value)
 
 
 def _blocks(text: Any) -> list[Action]:

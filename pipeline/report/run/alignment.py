@@ -13,6 +13,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pipeline.scoring.matching.assignment import assign
+from pipeline.scoring.matching.masks import places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -109,7 +110,7 @@ def chain(
     columns = [j for j in order if masks[j]]
     met_by: dict[int, list[int]] = {}
     for c, j in enumerate(columns):
-        for i in _places(masks[j]):
+        for i in places(masks[j]):
             met_by.setdefault(i, []).append(c)
     rows = sorted(i for i in met_by if i < n_expected)
     # best[r][c]: most that rows from the r-th on are worth in columns but the first c.
@@ -121,13 +122,6 @@ def chain(
             here[c] = max(here[c], worth(i, columns[c]) + below[c + 1])
         best.append([*accumulate(reversed(here), max)][::-1])
     return _traced(best[::-1], rows, columns, masks, worth)
-
-
-def _places(mask: int) -> Iterator[int]:
-    while mask:
-        bit = mask & -mask
-        mask ^= bit
-        yield bit.bit_length() - 1
 
 
 def _traced(

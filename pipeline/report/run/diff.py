@@ -96,6 +96,16 @@ def diff(
         metric: explain this metric instead, one row per run: its counts, the formula with the
             numbers put in, its value, and the calls with what each counts.
 
+    Returns:
+        One row per expected or actual call, in the order of the alignment: the run (run_id, agent,
+        agent_version, model, String; run_key, UInt64), reference_id and turn_index (UInt32), marker
+        (String: equal, args_differ, not_captured, moved, uncounted, missing, optional, extra),
+        expected_position and step_index (UInt32; null on the side that has no call), tool, the
+        arguments of both sides and their status (String), optional (Boolean), args_mode, rule
+        (String: what made other arguments equal) and differs (List of path, what, expected,
+        actual, rules). With `metric`: one row per run, of value (Float64), formula, calculation,
+        why_null (String), parts and calls (List).
+
     Raises:
         UnknownNameError: no run has that id, or no metric that name.
         InputError: no such run has a reference, or the metric is text or an opinion.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from pipeline.scoring.matching.subsequence import ORDINAL, WIDE, longest, walk
-from pipeline.scoring.segments import Segments, scattered
+from pipeline.scoring.segments import Segments, occurrences, scattered
 
 if TYPE_CHECKING:
     from pipeline.scoring.matching.units import Units
@@ -51,10 +51,10 @@ def counts(pairs: Units, expected: pl.DataFrame, key: str) -> Counted:
         {
             "position_hits": hits,
             "prefix": prefix,
-            "tp": _occurrences(met["pair"], n_pairs),
+            "tp": occurrences(met["pair"], n_pairs),
             "walked": walk(pairs.frame, ranked["packed"], wanted),
             "lcs_length": longest(pairs.frame, matched, slots),
-            "n_common": _occurrences(ranked.filter(pl.col("rank") == 0)["pair"], n_pairs),
+            "n_common": occurrences(ranked.filter(pl.col("rank") == 0)["pair"], n_pairs),
             "n_distinct_expected": pairs.frame.join(
                 per_ref, on="ref", how="left", maintain_order="left"
             )["len"].fill_null(0),
@@ -130,10 +130,3 @@ def _by_position(pairs: Units, expected_keys: pl.Series, key: str) -> tuple[pl.S
     else:
         prefix = n_calls
     return Segments(n_calls).totals(equal), prefix
-
-
-def _occurrences(ordered: pl.Series, n_pairs: int) -> pl.Series:
-    """Count how often each number below `n_pairs` occurs in a sorted column."""
-    each = pl.int_range(n_pairs, eager=True).cast(ordered.dtype)
-    upto = ordered.search_sorted(each, side="right").cast(pl.Int64)
-    return upto - ordered.search_sorted(each, side="left").cast(pl.Int64)

@@ -15,6 +15,8 @@ from pipeline.metrics.metric import NAMES
 from pipeline.scoring.segments import alike
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pipeline.scoring.matching.references import Expected
 
 BITS = 64
@@ -22,6 +24,18 @@ BITS = 64
 
 WIDTHS = {8: pl.UInt8, 16: pl.UInt16, 32: pl.UInt32, BITS: pl.UInt64}
 """Masks are as narrow as the longest reference allows: references are short, runs are many."""
+
+
+def places(mask: int) -> Iterator[int]:
+    """Yield the positions of a mask of any width, ascending.
+
+    >>> list(places(0b1101))
+    [0, 2, 3]
+    """
+    while mask:
+        bit = mask & -mask
+        mask ^= bit
+        yield bit.bit_length() - 1
 
 
 def with_bits(expected: Expected) -> pl.DataFrame:

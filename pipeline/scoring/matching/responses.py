@@ -11,6 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.scoring.matching.assignment import Matching, assign
+from pipeline.scoring.matching.masks import places
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -93,7 +94,7 @@ def _farthest(blocks: Sequence[Sequence[int]], masks: Sequence[int], optional: i
         own = [masks[call] for call in block]
         ends = [reach.end for reach in best]
         # Of the starts between two matched positions only the last can be best.
-        starts = sorted({bisect_right(ends, place) - 1 for place in _places(_union(own))})
+        starts = sorted({bisect_right(ends, place) - 1 for place in places(_union(own))})
         found = []
         for before in (best[at] for at in starts):
             for end, gain in _gains(own, before.end, optional):
@@ -117,7 +118,7 @@ def _gains(masks: Sequence[int], start: int, optional: int) -> Iterator[tuple[in
     takers: dict[int, int] = {}
     all_met, required_met = Matching(takers), Matching(takers)
     worth = (0, 0)
-    for place in _places(_union(masks) >> start << start):
+    for place in places(_union(masks) >> start << start):
         takers[place] = _takers(masks, place)
         all_met.augment(place)
         if not optional >> place & 1:
@@ -152,10 +153,3 @@ def _union(masks: Iterable[int]) -> int:
     for mask in masks:
         together |= mask
     return together
-
-
-def _places(mask: int) -> Iterator[int]:
-    while mask:
-        bit = mask & -mask
-        mask ^= bit
-        yield bit.bit_length() - 1
