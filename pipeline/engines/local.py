@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
+from pipeline.engines.pool import pool_of
 from pipeline.engines.units import Task, bound_threads, told, wanted_seconds
 from pipeline.errors import EngineError
 
@@ -59,14 +59,7 @@ class Local:
         left = dict(enumerate(units))
         workers = min(self.workers, len(units))
         threads = max(1, (os.cpu_count() or 1) // workers)
-        # Polars runs threads of its own, which a forked process would find dead.
-        context = get_context("spawn")
-        with (
-            _environment(threads),
-            ProcessPoolExecutor(
-                workers, mp_context=context, initializer=bound_threads, initargs=(threads,)
-            ) as pool,
-        ):
+        with _environment(threads), pool_of(workers, bound_threads, threads) as pool:
             futures = {pool.submit(task, unit): number for number, unit in left.items()}
             try:
                 for future in as_completed(futures):

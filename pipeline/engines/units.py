@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import pickle
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pipeline import __version__
-from pipeline.errors import LakeError, TrajtabError
+from pipeline.errors import InputError, LakeError, TrajtabError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -83,8 +84,19 @@ def bound_threads(cores: int) -> None:
 
 
 def wanted_seconds(otherwise: float) -> float:
-    """Return how much work a unit should be: what the environment says, else the engine's own."""
-    return float(os.environ.get(SECONDS) or otherwise)
+    """Return how much work a unit should be: what the environment says, else the engine's own.
+
+    Raises:
+        InputError: the environment says something else than a number of seconds.
+    """
+    told = os.environ.get(SECONDS) or otherwise
+    try:
+        seconds = float(told)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < inf:
+        raise InputError(f"{SECONDS}={told}: a number of seconds was expected")
+    return seconds
 
 
 def packed(value: object) -> bytes:

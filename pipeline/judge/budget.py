@@ -116,7 +116,9 @@ def most_of(body: Mapping[str, Any]) -> Use:
     >>> most_of({"messages": [{"content": "four"}], "max_completion_tokens": 10})
     Use(requests=1, tokens_in=68, tokens_out=10)
     """
-    texts = [message.get("content") for message in body.get("messages", [])]
+    sent = body.get("messages")
+    messages = sent if isinstance(sent, list) else []
+    texts = [one.get("content") if isinstance(one, dict) else one for one in messages]
     size = sum(len(str(text).encode("utf-8", "replace")) for text in texts)
     limits = (body.get("max_completion_tokens"), body.get("max_tokens"))
     out = next((limit for limit in limits if isinstance(limit, int)), 4096)

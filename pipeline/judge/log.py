@@ -56,7 +56,8 @@ class ResponseLog:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close the file."""
+        """Close the file, and let go of it, in children forked meanwhile too."""
+        fcntl.flock(self._file, fcntl.LOCK_UN)
         os.close(self._file)
 
     def append(self, custom_id: str, status: int, request_id: str | None, body: Any) -> None:

@@ -11,8 +11,11 @@ if TYPE_CHECKING:
 
 PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 """Statuses that may pass: the same request is sent again."""
-SETUP = frozenset({401, 402, 403, 404, 405})
-"""Statuses that every request would meet: the key, the bill, the address. They end the run."""
+SETUP = frozenset({301, 302, 303, 307, 308, 401, 402, 403, 404, 405})
+"""Statuses that every request would meet: the key, the bill, the address. They end the run.
+
+A redirect is not followed: the key is for the address that the person named.
+"""
 LONGEST_WAIT = 300.0
 """Seconds; a service that asks for more has the request left for the next run."""
 LONGEST_BACKOFF = 30.0

@@ -89,8 +89,12 @@ class Sender:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         many = self.endpoint.patience.concurrency
         limits = self.library.Limits(max_connections=many, max_keepalive_connections=many)
+        whole = self.endpoint.patience.timeout
+        # The library bounds every single read. Connecting must end before the attempt does: what
+        # never reached the service has cost nothing.
+        bounds = self.library.Timeout(whole, connect=whole / 2)
         async with self.library.AsyncClient(
-            headers=headers, limits=limits, timeout=self.endpoint.patience.timeout
+            headers=headers, limits=limits, timeout=bounds
         ) as client:
             try:
                 async with asyncio.TaskGroup() as group:
@@ -109,8 +113,11 @@ class Sender:
         """Send one request until it is answered or given up; False where a cap is reached."""
         most = most_of(one.body)
         _, retries, _, backoff = self.endpoint.patience
+        tried = _Tried()
         for attempt in range(1, retries + 2):
             if not await self.budget.reserve(most):
+                if tried.fault is not None:
+                    self._leave(tried)
                 return False
             tried = _Tried()
             try:
@@ -137,10 +144,11 @@ class Sender:
         )  # fmt: skip
         self.attempts += 1
         try:
-            response = await client.post(self.endpoint.url, json=one.body)
+            async with asyncio.timeout(self.endpoint.patience.timeout):
+                response = await client.post(self.endpoint.url, json=one.body)
         except no_contact as error:
             return _Tried(fault=f"no connection: {type(error).__name__}", passing=True)
-        except self.library.TimeoutException:
+        except (self.library.TimeoutException, TimeoutError):
             return _Tried(most, "timeout", passing=True)
         except self.library.RequestError as error:
             return _Tried(most, f"connection lost: {type(error).__name__}", passing=True)
@@ -150,9 +158,9 @@ class Sender:
             return _Tried(told_by(body, most))
         passing = response.is_success or response.status_code in PASSING
         asked = retry_after(response.headers.get("retry-after"))
-        told = isinstance(body, dict) and body.get("usage") is not None
-        used = told_by(body, Use()) if told else Use()
-        return _Tried(used, self._fault(response), passing=passing, retry_after=asked)
+        return _Tried(
+            _used(response, body, most), self._fault(response), passing=passing, retry_after=asked
+        )
 
     def _answered(self, one: Request, response: httpx.Response, body: dict[str, Any]) -> None:
         named = response.headers.get("x-request-id")
@@ -165,6 +173,8 @@ class Sender:
     def _fault(self, response: httpx.Response) -> str:
         """Describe a response that is no answer; raise if every request would meet the same."""
         said = " ".join(response.text.split())
+        if response.has_redirect_location:
+            said = f"moved to {response.headers['location']}"
         if self.endpoint.key:
             said = said.replace(self.endpoint.key, "[redacted]")
         fault = f"HTTP {response.status_code}: {redact(said)[:SHOWN] or response.reason_phrase}"
@@ -178,6 +188,16 @@ class Sender:
         self.failed += tried.passing
         fault = tried.fault or ""
         self.faults[fault] = self.faults.get(fault, 0) + 1
+
+
+def _used(response: httpx.Response, body: Any, most: Use) -> Use:
+    """Return what an attempt without an answer used: what it says, nothing for a fault that is told.
+
+    A body under status 200 that cannot be read may be an answer that was cut off, and paid.
+    """
+    if isinstance(body, dict):
+        return told_by(body, Use()) if body.get("usage") is not None else Use()
+    return most if response.is_success else Use()
 
 
 def _json(response: httpx.Response) -> Any:

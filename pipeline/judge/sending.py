@@ -157,11 +157,14 @@ def _address(url: str) -> str:
 
     >>> _address("http://localhost:8000/v1/")
     'http://localhost:8000/v1/chat/completions'
+    >>> _address("https://host/deployments/d?api-version=1")
+    'https://host/deployments/d/chat/completions?api-version=1'
     """
     if not url.startswith(("http://", "https://")):
         raise InputError(f"url {url!r}: http:// or https:// is needed")
-    base = url.rstrip("/")
-    return base if base.endswith(CHAT) else base + CHAT
+    place, mark, asked = url.partition("?")
+    base = place.rstrip("/").removesuffix(CHAT)
+    return f"{base}{CHAT}{mark}{asked}"
 
 
 def _key(variable: str | None) -> str | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter, deque
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from itertools import chain, islice
-from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
 from pipeline.engines.local import Local
-from pipeline.errors import InputError, UnrecognisedError
+from pipeline.engines.pool import pool_of
+from pipeline.errors import EngineError, InputError, UnrecognisedError
 from pipeline.lake import Lake
 from pipeline.landing.again.known import Known
 from pipeline.landing.batch.beside import land_beside
@@ -29,6 +29,7 @@ from pipeline.landing.source.transport import Copies, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import Future
     from pathlib import Path
 
     from pipeline.engines import Engine
@@ -86,6 +87,7 @@ def land(  # noqa: PLR0913 - the command's options, one each
         UnrecognisedError: no file is of a known format, or one named outright is not.
         RejectedError: `strict`, and a record cannot land.
         LakeError: the lake cannot be written.
+        EngineError: a process that decodes died, or the engine gave up.
 
     >>> from tempfile import TemporaryDirectory
     >>> from pipeline.sample import sample
@@ -171,8 +173,7 @@ def _staged(
         for item in chain(first, todo):
             yield item if isinstance(item, Outcome) else stage(item, options)
         return
-    # Polars runs threads of its own, which a forked process would find dead.
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    with pool_of(workers) as pool:
         waiting: deque[Future[Staged] | Outcome] = deque()
         for item in chain(first, todo):
             waiting.append(item if isinstance(item, Outcome) else pool.submit(stage, item, options))
@@ -183,4 +184,12 @@ def _staged(
 
 
 def _result(item: Future[Staged] | Outcome) -> Staged | Outcome:
-    return item if isinstance(item, Outcome) else item.result()
+    if isinstance(item, Outcome):
+        return item
+    try:
+        return item.result()
+    except BrokenProcessPool as error:
+        raise EngineError(
+            "a worker process died: out of memory? Fewer --workers need less; what has landed "
+            "stays, and landing the same again does the rest"
+        ) from error

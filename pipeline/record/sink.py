@@ -136,6 +136,8 @@ def append(path: Path, line: bytes, *, fsync: bool = True) -> None:
                     os.fsync(handle)
                 return
         finally:
+            # Closing alone is not enough: a child forked meanwhile holds the same lock as we do.
+            fcntl.flock(handle, fcntl.LOCK_UN)
             os.close(handle)
 
 

@@ -7,7 +7,7 @@ NaN and infinity as null, an object as its fields or its `repr` without the addr
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import msgspec
@@ -15,21 +15,36 @@ import msgspec
 DEEPEST = 60
 """Values nested deeper than this are spelled as text from there on."""
 
+_EXACTLY: dict[type, Callable[[Any], Any]] = {
+    str: str.__str__, int: int.__int__, float: float.__float__,
+}  # fmt: skip
+"""What makes a value of somebody's own class derived from these one of these, whatever it overrides."""
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def _nearest(value: Any) -> Any:
     """Return something that JSON can say in place of an object of no JSON type."""
-    if isinstance(value, str):
-        return str.__str__(value)
+    for kind, exact in _EXACTLY.items():
+        if isinstance(value, kind) and not hasattr(value, "tolist"):
+            return exact(value)
     if isinstance(value, Mapping):
         return dict(value)
-    if isinstance(value, Collection) and not hasattr(value, "tolist"):
-        return list(value)
-    for method in ("model_dump", "tolist"):  # pydantic's models; arrays and their numbers
+    if callable(getattr(type(value), "model_dump", None)):
+        return _dumped(value)
+    for method in ("tolist", "to_dict", "isoformat"):  # arrays; data frames; moments of one's own
         if callable(getattr(type(value), method, None)):
             return getattr(value, method)()
+    if isinstance(value, Collection):
+        return list(value)
     return text_of_object(value)
+
+
+def _dumped(model: Any) -> Any:
+    """Return what a model of pydantic holds, and leave unsaid that clients fill theirs loosely."""
+    try:
+        return model.model_dump(warnings=False)
+    except TypeError:  # not pydantic's own
+        return model.model_dump()
 
 
 _encode = msgspec.json.Encoder(enc_hook=_nearest).encode
@@ -65,7 +80,10 @@ def name_of(value: Any) -> str | None:
     """
     if value is None:
         return None
-    text = str.__str__(value) if isinstance(value, str) else str(value)
+    try:
+        text = str.__str__(value) if isinstance(value, str) else str(value)
+    except Exception:  # noqa: BLE001 - as above
+        text = text_of_object(value)
     return text if text.isascii() else _whole(text)
 
 
@@ -78,8 +96,6 @@ def _plain(value: Any, left: int) -> Any:
     """Return the value in JSON's own types, part by part."""
     if isinstance(value, str):
         return _whole(value)
-    if value is None or isinstance(value, int | float):
-        return value
     if left and isinstance(value, Mapping):
         return {
             _whole(key) if isinstance(key, str) else text_of_object(key): _plain(item, left - 1)

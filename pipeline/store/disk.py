@@ -145,7 +145,10 @@ class DiskStorage:
     def _locked(self) -> Iterator[None]:
         with _told(self.address), (self.work() / "lock").open("a") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            yield
+            try:
+                yield
+            finally:  # closing alone leaves it with children forked meanwhile, as long as they live
+                fcntl.flock(file, fcntl.LOCK_UN)
 
 
 def remove_left_over(folders: Iterable[Path]) -> None:

@@ -167,6 +167,33 @@ def test_an_annotators_latest_word_counts(tmp_path: Path, lake: Path) -> None:
     ]
 
 
+def test_an_older_file_does_not_bring_back_what_was_revised(tmp_path: Path, lake: Path) -> None:
+    first, second = (
+        write(tmp_path / "1.jsonl", word()),
+        write(tmp_path / "2.jsonl", word(overall=2)),
+    )
+    land([first, second], lake)
+    land([first], lake)
+    assert said(lake) == [("r1", "ann", 2)]
+    land([first, second, write(tmp_path / "3.jsonl", word("r2"))], lake)  # as every night
+    assert said(lake) == [("r1", "ann", 2), ("r2", "ann", 4)]
+    assert len(offenders(lake, "superseded_annotations")) == 1
+
+
+def test_a_record_edited_where_it_stands_is_a_new_word(tmp_path: Path, lake: Path) -> None:
+    for count, overall in enumerate((4, 2, 4)):
+        land(
+            [write(tmp_path / "a.jsonl", word("r2", "bo", count + 1), word(overall=overall))], lake
+        )
+        assert said(lake) == [("r1", "ann", overall), ("r2", "bo", count + 1)]
+
+
+def test_blanks_around_a_name_make_no_second_annotator(tmp_path: Path, lake: Path) -> None:
+    report = land([write(tmp_path / "a.jsonl", word(), word(who=" ann "), word(who=" "))], lake)
+    assert said(lake) == [("r1", "ann", 4)]
+    assert (report.duplicates, dict(report.rejects)) == (1, {"missing_field": 1})
+
+
 def test_which_run_is_meant(tmp_path: Path, lake: Path) -> None:
     words = [
         word("twin", "one", agent_version="v2"),

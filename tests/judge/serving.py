@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from random import Random
 from time import sleep
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 USAGE = {"prompt_tokens": 60, "completion_tokens": 10, "total_tokens": 70}
 FAULTS = ("429", "500", "timeout")
+
+DRIPS = [b" "] * 200
+"""A body that comes a byte at a time, for ten seconds."""
 
 Reply = tuple[int, Any, dict[str, str]]
 
@@ -58,6 +61,8 @@ class Server:
             if told == "timeout":
                 self.stopping.wait(5)
                 return None
+            if told == "drip":
+                return status, DRIPS, more
             with self.lock:
                 self.answered[question] += status == 200
             return status, told, more
@@ -96,6 +101,9 @@ def serving(server: Server) -> Iterator[Server]:
                 self.close_connection = True
                 return
             status, told, more = found
+            if told is DRIPS:
+                self.drip(status)
+                return
             sent = told.encode() if isinstance(told, str) else json.dumps(told).encode()
             try:
                 self.send_response(status)
@@ -105,6 +113,15 @@ def serving(server: Server) -> Iterator[Server]:
                 self.wfile.write(sent)
             except OSError:  # whoever asked was killed
                 self.close_connection = True
+
+        def drip(self, status: int) -> None:
+            self.close_connection = True
+            with suppress(OSError):  # whoever asked had enough
+                self.send_response(status)
+                self.end_headers()
+                for byte in DRIPS:
+                    self.wfile.write(byte)
+                    server.stopping.wait(0.05)
 
         def log_message(self, *_: Any) -> None:
             pass

@@ -152,6 +152,14 @@ class TestCaps:
             ask(server, requests, out, caps=Caps(max_tokens=1_000))
         assert server.answered.total() == 7
 
+    def test_an_answer_cut_off_may_have_been_paid(self, tmp_path):
+        cut = json.dumps(answer())[:-20]
+        requests, out = batch(tmp_path / "r.jsonl", 9), tmp_path / "out.jsonl"
+        with serving(Server(lambda *_: (200, cut, {}))) as server:
+            result = ask(server, requests, out, caps=Caps(max_requests=3))
+        assert server.attempts.total() == 3
+        assert any(note.startswith("3 left: HTTP 200: {") for note in result.notes)
+
     def test_no_request_is_sent_under_a_cap_of_nothing(self, tmp_path):
         requests, out = batch(tmp_path / "r.jsonl", 2), tmp_path / "out.jsonl"
         with serving(Server()) as server:
@@ -210,6 +218,20 @@ class TestFaults:
             told = row(ask(server, requests, out))
         assert (told["answered_before"], told["answered"], told["left"]) == (0, 2, 0)
 
+    def test_an_answer_that_never_ends_is_a_timeout(self, tmp_path):
+        """A byte now and then keeps every single read short."""
+        requests, out = batch(tmp_path / "r.jsonl", 2), tmp_path / "out.jsonl"
+        script = lambda _, attempt: (200, answer() if attempt else "drip", {})  # noqa: E731
+        with serving(Server(script)) as server:
+            told = row(ask(server, requests, out, QUICK._replace(timeout=1)))
+        assert (told["answered"], told["attempts"]) == (2, 4)
+
+    def test_an_address_that_has_moved_ends_the_run(self, tmp_path):
+        requests, out = batch(tmp_path / "r.jsonl", 2), tmp_path / "out.jsonl"
+        script = lambda *_: (307, "", {"Location": "http://elsewhere/v1"})  # noqa: E731
+        with serving(Server(script)) as server, pytest.raises(InputError, match="elsewhere/v1"):
+            ask(server, requests, out)
+
     def test_no_server(self, tmp_path):
         with serving(Server()) as server:
             pass
@@ -253,6 +275,14 @@ class TestInput:
         monkeypatch.delenv("NO_SUCH_KEY", raising=False)
         with pytest.raises(InputError, match="NO_SUCH_KEY is not set"):
             judge.run(tmp_path / "r", tmp_path / "o", url="http://x", key_env="NO_SUCH_KEY")
+
+    @pytest.mark.parametrize("messages", [None, "hi", ["hi", 1]])
+    def test_what_a_request_holds_is_for_the_service_to_refuse(self, tmp_path, messages):
+        told = {"custom_id": "a", "body": {"messages": messages}}
+        requests = write_lines(tmp_path / "r.jsonl", [told])
+        with serving(Server()) as server:
+            server.reply = lambda *_: (400, "no such messages", {})
+            assert row(ask(server, requests, tmp_path / "o"))["refused"] == 1
 
     @pytest.mark.parametrize(
         ("line", "said"),

@@ -220,6 +220,27 @@ with Recorder(sys.argv[1], run_id="parent"):
     assert sink.lost == []
 
 
+def test_a_child_forked_in_the_middle_of_a_line_keeps_nobody_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As pools that fork do beside threads that record: the child holds a copy of the lock."""
+    path, children = tmp_path / "r.jsonl", []
+
+    def forks(_: int) -> None:
+        children.append(os.fork())
+        if not children[0]:
+            signal.pause()
+
+    monkeypatch.setattr(sink_module.os, "fsync", forks)
+    try:
+        append(path, b"{}")
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally:
+        os.kill(children[0], signal.SIGKILL)
+        os.waitpid(children[0], 0)
+
+
 def test_a_forked_childs_copy_of_a_run_is_not_written(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     script = """

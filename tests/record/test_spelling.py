@@ -15,6 +15,8 @@ from unittest.mock import MagicMock
 from uuid import UUID
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 from pipeline.lake import Lake
@@ -43,6 +45,24 @@ class Model:
 
 class Name(str):
     __slots__ = ()
+
+
+class Count(int):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+class Loose:
+    """A model as pydantic dumps it: it warns of members it did not expect, unless told not to."""
+
+    def model_dump(self, *, warnings: bool = True) -> dict[str, int]:
+        if warnings:
+            raise UserWarning("unexpected value")
+        return {"a": 1}
+
+
+class Moment(dt.datetime):
+    pass
 
 
 class Broken:
@@ -76,6 +96,9 @@ VALUES = [
     (np.array([[1, 2]]), [[1, 2]]), (decimal.Decimal("1.10"), "1.10"), (b"ab", "YWI="),
     (UUID(int=1), "00000000-0000-0000-0000-000000000001"), (Path("/x"), "PosixPath('/x')"),
     (dt.date(2026, 5, 4), "2026-05-04"), ("a\ud800", "a?"), ({"\ud800": "\udfff"}, {"?": "?"}),
+    (Count(3), 3), (10**400, 10**400), (10**5000, "<int>"), ({10**5000: [10**5000]}, {"<int>": ["<int>"]}),
+    (Loose(), {"a": 1}), (Moment(2026, 5, 4), "2026-05-04T00:00:00"),
+    (pd.DataFrame({"a": [1, 2]}), {"a": {"0": 1, "1": 2}}), (pl.DataFrame({"a": [1, 2]}), {"a": [1, 2]}),
     (Broken(), "<Broken>"), (KeyError("x"), "KeyError('x')"), ({"a": [Plain.__name__]}, {"a": ["Plain"]}),
 ]  # fmt: skip
 

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 WHO = ("trajectory_id", "task_id", "agent", "agent_version", "model", "annotator_id")
 """What makes an annotation one person's word on one run."""
+PLACE = (*WHO, "source_path", "source_line")
+"""The same, and where it was written down."""
 
 
 class Annotated(NamedTuple):
@@ -150,10 +152,12 @@ def _decided(
     """Decide what of `staged` is new to the lake as it is."""
     folders = lake.annotations()
     holding = [folder for folder in folders if folder.rows("annotations")]
-    columns = [*WHO, "content_key"]
+    columns = [*PLACE, "content_key"]
     known = [
-        pl.read_parquet(folder.file("annotations", columns), columns=columns, glob=False)
-        for folder in holding
+        pl.read_parquet(
+            folder.file("annotations", columns), columns=columns, glob=False
+        ).with_columns(pl.lit(number).alias("landing"))
+        for number, folder in enumerate(holding)
     ]
     news = _news(pl.concat(known) if known else None, staged.rows)
     landed_at = pl.lit(now, dtype=UTC_MICROS).alias("landed_at")
@@ -177,7 +181,15 @@ def _decided(
 
 
 def _news(known: pl.DataFrame | None, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows that say something else than the same person's word on the run before."""
+    """Return the rows that say something else than the same person's word on the run before.
+
+    A record that stands where it stood, as it stood, is no new word: an older file that lands
+    again, with others or alone, does not bring back what has been revised since.
+    """
+    if known is not None:
+        latest = known.filter(pl.col("landing") == pl.col("landing").max().over(PLACE))
+        same = [*PLACE, "content_key"]
+        rows = rows.join(latest, on=same, how="anti", nulls_equal=True, maintain_order="left")
     marked = rows.with_columns(pl.lit(value=True).alias("new"))
     every = (
         marked
@@ -187,4 +199,5 @@ def _news(known: pl.DataFrame | None, rows: pl.DataFrame) -> pl.DataFrame:
         )
     )
     before = pl.col("content_key").shift(1).over(WHO)
-    return every.filter(pl.col("new") & pl.col("content_key").ne_missing(before)).drop("new")
+    found = every.filter(pl.col("new") & pl.col("content_key").ne_missing(before))
+    return found.select(rows.columns)

@@ -60,7 +60,7 @@ def _texts(name: str, values: Sequence[Any]) -> pl.Series | None:
         return None
     try:
         return pl.Series(name, values, dtype=pl.String)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # the last: an integer of more than 128 bits
         return pl.Series(name, list(map(text, values)), dtype=pl.String)
 
 

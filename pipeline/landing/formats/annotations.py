@@ -61,7 +61,7 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Annotation]:
     scores = {name: _score(f"dimensions.{name}", told.score) for name, told in judged.items()}
     yield Annotation(
         trajectory_id=_id("trajectory_id", record.trajectory_id),
-        annotator_id=_id("annotator_id", record.annotator_id),
+        annotator_id=_id("annotator_id", record.annotator_id).strip(),
         overall_quality=overall,
         task_id=None if record.task_id is None else str(record.task_id),
         agent=record.agent,
@@ -77,7 +77,7 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Annotation]:
 
 
 def _id(name: str, value: str | int | None) -> str:
-    if value is None or value == "":
+    if value is None or (isinstance(value, str) and not value.strip()):
         raise RejectError("missing_field", f"{name} is not filled in")
     return str(value)
 

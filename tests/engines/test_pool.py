@@ -1,0 +1,71 @@
+"""Processes of this machine, asked for from scripts as people write them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from reading import SAMPLES
+
+from pipeline.engines import chosen
+from pipeline.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ROOT = Path(__file__).resolve().parents[2]
+
+PLAIN = """
+import os, sys
+print("begins", flush=True)
+import pipeline
+from pipeline.engines import chosen
+from pipeline.landing.batch import chunks
+chunks.MOST_RECORDS = 4
+source, lake = sys.argv[1:]
+print(pipeline.land([source], lake, workers=2).batches)
+print(pipeline.score(lake, engine=chosen("local", workers=2)).batches)
+"""
+"""Without `if __name__ == "__main__":`, which each process would otherwise run again."""
+
+DIES = """
+import os, sys
+if any("spawn_main" in word for word in sys.orig_argv):
+    os._exit(1)
+"""
+
+
+def python(*words: object, script: str = "", first: Sequence[Path] = ()) -> tuple[int, str, str]:
+    path = os.pathsep.join(map(str, [*first, ROOT]))
+    env = {**os.environ, "PYTHONPATH": path, "TRAJTAB_UNIT_SECONDS": "0"}
+    command = [sys.executable, *map(str, words)]
+    done = subprocess.run(
+        command, input=script, env=env, check=False, capture_output=True, text=True
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("stdin", [False, True])
+def test_a_script_without_a_guard_runs_once(tmp_path: Path, stdin: bool) -> None:
+    (tmp_path / "script.py").write_text(PLAIN)
+    name = "-" if stdin else tmp_path / "script.py"
+    code, out, err = python(name, SAMPLES / "trajtab", tmp_path / "lake", script=PLAIN)
+    assert (code, out.split()) == (0, ["begins", "2", "2"]), err
+
+
+def test_a_process_that_dies_in_landing_is_told(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(DIES)
+    words = ("-", SAMPLES / "trajtab", tmp_path / "lake")
+    code, _, err = python(*words, script=PLAIN, first=[tmp_path])
+    assert code == 1
+    assert "EngineError: a worker process died: out of memory? Fewer --workers need less" in err
+
+
+def test_the_length_of_a_unit_is_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRAJTAB_UNIT_SECONDS", "ten")
+    with pytest.raises(InputError, match="TRAJTAB_UNIT_SECONDS=ten: a number of seconds"):
+        chosen("local")
