@@ -17,11 +17,11 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from pipeline.errors import LakeError
+from pipeline.errors import InputError, LakeError
 from pipeline.landing.inspect_archive import is_archive
 from pipeline.landing.model import Damage
 from pipeline.landing.named import STDIN
-from pipeline.landing.reader import Source
+from pipeline.landing.reader import Source, unreadable
 from pipeline.landing.spool import spool
 from pipeline.landing.unpacking import BLOCK, PACKED, DamagedError, spelled
 from pipeline.landing.zipped import ZIP, members
@@ -80,7 +80,11 @@ def is_packed(source: Source) -> bool:
 
 
 def _layers(source: Source, copies: Copies, left: int) -> Iterator[Source]:
-    inner = _layer(source, copies) if left else None
+    try:
+        inner = _layer(source, copies) if left else None
+    except InputError as error:  # of many files, one that cannot be read does not keep the others
+        yield replace(source, unread=unreadable(error.__cause__ or error))
+        return
     if inner is None:
         yield source
         return
