@@ -127,9 +127,9 @@ def text_of(content: Any) -> Any:
         return content
     texts = [item if isinstance(item, str) else item.get("text") for item in content]
     said = [text for text in texts if isinstance(text, str)]
-    if not said and _is_data(content):
-        return content
-    return "\n".join(said) if said else None
+    if said:
+        return "\n".join(said)
+    return content if _is_data(content) else None
 
 
 _SPOKEN_OF = {
@@ -141,8 +141,11 @@ _SPOKEN_OF = {
 
 
 def _is_data(parts: list[Any]) -> bool:
-    kinds = {part["type"] for part in parts if isinstance(part, dict)}
-    return bool(kinds) and kinds.isdisjoint(_SPOKEN_OF)
+    """Tell whether objects with a type are none that say something, but what a tool returned."""
+    found = [part for part in parts if isinstance(part, dict)]
+    if not found or any(isinstance(part.get("text"), str) for part in found):
+        return False
+    return _SPOKEN_OF.isdisjoint(part["type"] for part in found)
 
 
 _PARTS = {

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from pipeline.landing.built_in import answer_of, given_to, is_ui, is_vendors, own_name
 from pipeline.landing.literal import decoded, members, raw
-from pipeline.landing.vendors import answer_of, given_to, is_ui, is_vendors, own_name
 
 Raw = msgspec.Raw | UnsetType
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from pipeline.landing.built_in import is_vendors
 from pipeline.landing.literal import members
 from pipeline.landing.messages import Message, ToolCall, Usage
 from pipeline.landing.model import RejectError
 from pipeline.landing.said import messages
 from pipeline.landing.unheard import unheard
 from pipeline.landing.unmapped import add, note
-from pipeline.landing.vendors import is_vendors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from pipeline.landing.built_in import GIVEN, RETURNED, is_ui, is_vendors
 from pipeline.landing.literal import members
 from pipeline.landing.unmapped import Unmapped, add, rest
-from pipeline.landing.vendors import GIVEN, RETURNED, is_ui, is_vendors
 
 _READ = {
     "args", "arguments", "call_id", "content", "contents", "custom", "function", "functionCall",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import asdict
 
+from pipeline.landing.built_in import is_vendors
 from pipeline.landing.chat import prompt_hash_of
 from pipeline.landing.chat_columns import Chats
 from pipeline.landing.decode import decoding
@@ -18,7 +19,6 @@ from pipeline.landing.parts import holds_calls
 from pipeline.landing.spoken import calls_of, chat_of, failed, spend, usage_of, word
 from pipeline.landing.unheard import LEFT_OUT, unheard, unknown_usage
 from pipeline.landing.unmapped import add, rest
-from pipeline.landing.vendors import is_vendors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
