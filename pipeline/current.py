@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 import duckdb
 import polars as pl
 from xxhash import xxh3_128
 
+from pipeline.duck import confine_to, connect, sql_file
 from pipeline.errors import InputError
 from pipeline.lake import Folder, Lake, files, run_key_base
-from pipeline.landing.commit import latest_tasks
+from pipeline.landing.batch.commit import latest_tasks
 from pipeline.metrics.registry import METRICS_VERSION, metrics, metrics_for, scored
 from pipeline.opinions import NONE, Opinions, opinions
 from pipeline.policy import Policy, load
-from pipeline.queries import install_macros
 from pipeline.schema import ScoreKeys
 
 if TYPE_CHECKING:
@@ -161,23 +160,6 @@ def scores_schema(policy: Policy | None = None) -> pl.Schema:
     return pl.Schema({**own, "run_key": pl.UInt64})
 
 
-def connect(
-    threads: int | None = None, memory_limit: str | None = None, *, macros: bool = True
-) -> duckdb.DuckDBPyConnection:
-    """Open DuckDB in memory, in UTC, with the metric macros installed unless they are not needed."""
-    con = duckdb.connect()
-    con.execute("SET TimeZone = 'UTC'; SET preserve_insertion_order = true")
-    con.execute("SET parquet_metadata_cache = true")  # files are immutable, and read several times
-    con.execute("SET enable_progress_bar = false")  # on a terminal it would stand in the results
-    if threads is not None:
-        con.execute(f"SET threads = {threads}")
-    if memory_limit is not None:
-        con.execute("SET memory_limit = ?", [memory_limit])
-    if macros:
-        install_macros(con)
-    return con
-
-
 def score_session(
     lake: Lake, policy: Policy, where: str | None = None
 ) -> tuple[duckdb.DuckDBPyConnection, Current]:
@@ -214,6 +196,7 @@ def create_scores(
         else "FROM _all_scores"
     )
     con.execute(f"CREATE VIEW _kept_scores AS {state.opinions.joined(con, kept)}")
+    confine_to(con, files(state.scores, "scores"))
     # The filter stands on lines of its own, so that a comment in it ends there.
     chosen = f"FROM _kept_scores WHERE (\n{where or 'true'}\n)"
     try:
@@ -243,13 +226,3 @@ def _whole(source: str, policy: Policy) -> str:
         for name, dtype in every.items()
     ]
     return f"SELECT {', '.join(columns)} {source}"
-
-
-def sql_file(path: str) -> str:
-    """Return a path as a SQL literal that names this one file: no part of it is a pattern.
-
-    >>> sql_file("a's [1].parquet")
-    "'a''s [[]1].parquet'"
-    """
-    plain = re.sub(r"[\[*?]", lambda mark: f"[{mark.group()}]", path)
-    return "'" + plain.replace("'", "''") + "'"

@@ -10,7 +10,8 @@ import duckdb
 import polars as pl
 
 from pipeline import queries
-from pipeline.current import current, policy_of, sql_file
+from pipeline.current import current, policy_of
+from pipeline.duck import sql_file
 from pipeline.errors import InputError
 from pipeline.landed import opened, sources
 from pipeline.tables.groups import quoted

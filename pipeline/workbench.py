@@ -14,7 +14,8 @@ import duckdb
 import polars as pl
 
 from pipeline import queries
-from pipeline.current import connect, current, policy_of
+from pipeline.current import current, policy_of
+from pipeline.duck import confine, connect
 from pipeline.errors import QueryError
 from pipeline.landed import dataset, opened, sources
 from pipeline.plain import frame
@@ -36,14 +37,6 @@ __all__ = ["VIEWS", "init_script", "opened", "query", "select", "session"]
 VIEWS = (
     "runs", "steps", "calls", "tasks", "refs", "scores", "annotations", "judgments", "rejects",
 )  # fmt: skip
-
-# An empty temp_directory matters: DuckDB always allows reading and writing below it.
-_CONFINE = """
-SET temp_directory = '';
-SET python_enable_replacements = false;
-SET enable_external_access = false;
-SET lock_configuration = true;
-"""
 
 
 def query(
@@ -108,7 +101,7 @@ def session(
         con.register(name, table.to_arrow())
     con.execute(queries.read("views"))
     if confined:
-        con.execute(_CONFINE)
+        confine(con)
     return con
 
 

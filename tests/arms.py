@@ -8,7 +8,7 @@ import polars as pl
 
 from pipeline.current import score_name, scores_schema, tasks_of
 from pipeline.lake import Lake, run_key_base
-from pipeline.landing.commit import latest_tasks
+from pipeline.landing.batch.commit import latest_tasks
 from pipeline.policy import DEFAULT
 from pipeline.schema import Runs
 

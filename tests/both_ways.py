@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from pipeline.lake import Lake
-from pipeline.landing import stage
+from pipeline.landing.batch import stage
 from pipeline.landing.land import land
 
 if TYPE_CHECKING:

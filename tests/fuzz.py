@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline.errors import TrajtabError
-from pipeline.landing import rows, stage
+from pipeline.landing.batch import rows, stage
 from pipeline.landing.land import land
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PROGRAM = (
     "import sys\n"
-    "from pipeline.landing import chunks\n"
+    "from pipeline.landing.batch import chunks\n"
     "from pipeline.landing.land import land\n"
     "chunks.MOST_RECORDS = 3\n"
     "land([sys.argv[1]], sys.argv[2], workers=1)\n"

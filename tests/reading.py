@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.landing import formats
-from pipeline.landing.canonical import Keyer
 from pipeline.landing.model import Run, Task
-from pipeline.landing.reader import Piece, Source, look
-from pipeline.landing.unmapped import with_unmapped
+from pipeline.landing.records.reader import Piece, Source, look
+from pipeline.landing.unknown.unmapped import with_unmapped
+from pipeline.landing.values.canonical import Keyer
 
 if TYPE_CHECKING:
     from pipeline.landing.model import Expected, Step

@@ -9,7 +9,7 @@ from reading import calls
 
 from pipeline.landing import formats
 from pipeline.landing.model import Damage, Run
-from pipeline.landing.reader import Piece
+from pipeline.landing.records.reader import Piece
 
 if TYPE_CHECKING:
     from pipeline.landing.model import Step

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from diffing import ANY, BOOKING, HIDDEN, RULE, policy, shown
 from lakes import final, landed, scored
 from making import call, run, scores_of, want
 
@@ -18,35 +19,12 @@ from pipeline.report.explain import compares_calls, explain
 from pipeline.report.sides import sides
 from pipeline.scoring import score
 
-ANY = {"tool_name": "search"}
-HIDDEN = {"kind": "tool_call", "tool_name": "search"}
-RULE = "[[match.rule]]\n"
-
-
-def policy(folder, text):
-    """Write a policy."""
-    file = folder / "policy.toml"
-    file.write_text(text)
-    return str(file)
-
-
-def shown(rows):
-    return [(row["marker"], row["expected_position"], row["step_index"]) for row in rows]
-
 
 def explained(lake, metric, **options):
     """The one row that explains a metric."""
     return diff(lake, "r", metric=metric, **options).rows.row(0, named=True)
 
 
-BOOKING = run(
-    "r",
-    call("search", {"date": 21}),
-    call("search", {"date": 21}),
-    call("book", {"seat": 1, "extra": True}),
-    final(),
-    expected=[want("search", {"date": 12}), want("book", {"seat": 1})],
-)
 """The worked example of the specification: E = [search, book], A = [search, search, book]."""
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import fuzz
 import pytest
 
-from pipeline.landing import rows, stage
+from pipeline.landing.batch import rows, stage
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from reading import Items, read
 
 from pipeline.landing import formats
-from pipeline.landing.places import Places
-from pipeline.landing.reader import Source
+from pipeline.landing.records.places import Places
+from pipeline.landing.records.reader import Source
 
 if TYPE_CHECKING:
     from pathlib import Path

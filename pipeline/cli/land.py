@@ -20,8 +20,8 @@ from pipeline.cli.options import (
 )
 from pipeline.cli.output import NOTES_INSIDE, emit, say
 from pipeline.cli.progress import progress
+from pipeline.landing.batch.masking import DROPPABLE
 from pipeline.landing.land import land
-from pipeline.landing.masking import DROPPABLE
 from pipeline.tables.result import Result
 from pipeline.text import counted
 

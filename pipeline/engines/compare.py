@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from pipeline import queries
-from pipeline.current import Current, connect, current, policy_of
+from pipeline.current import Current, current, policy_of
+from pipeline.duck import connect
 from pipeline.engines.parts import (
     SECONDS_PER_ROW,
     by_batch,

@@ -21,19 +21,19 @@ from pipeline.engines.placing import partitions_of
 from pipeline.engines.scattered import Scattered
 from pipeline.engines.staged import put_staged, read_staged
 from pipeline.engines.units import plan
-from pipeline.landing import chunks
-from pipeline.landing.reader import Source
-from pipeline.landing.stage import stage
-from pipeline.landing.transport import Copies
+from pipeline.landing.batch import chunks
+from pipeline.landing.batch.stage import stage
+from pipeline.landing.records.reader import Source
+from pipeline.landing.source.transport import Copies
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pipeline.engines import Engine
     from pipeline.engines.shelf import Shelf
-    from pipeline.landing.chunks import Recognised
+    from pipeline.landing.batch.chunks import Recognised
+    from pipeline.landing.batch.stage import Staged
     from pipeline.landing.options import Options
-    from pipeline.landing.stage import Staged
 
 REGROUPED = "regrouped"
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 import pyarrow as pa
 
-from pipeline.current import Current, connect, create_scores, current, policy_of
+from pipeline.current import Current, create_scores, current, policy_of
+from pipeline.duck import connect
 from pipeline.engines.shelf import address
 from pipeline.engines.units import plan
 from pipeline.errors import InputError, LakeError

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline import queries
-from pipeline.current import connect
+from pipeline.duck import connect
 from pipeline.engines.parts import asked, exact, received, refuse_subquery, sent
 from pipeline.tables.groups import aliases, groups_of, per_group, same
 from pipeline.tables.session import unmatched

@@ -12,7 +12,7 @@ from xxhash import xxh3_64_intdigest
 from pipeline.engines.scattered import BODY, FILE, LINE, ORDER, PART, RUN
 from pipeline.engines.units import plan
 from pipeline.errors import InputError
-from pipeline.landing.head import BOM
+from pipeline.landing.records.head import BOM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

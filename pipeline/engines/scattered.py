@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.errors import InputError
-from pipeline.landing.reader import PARQUET
+from pipeline.landing.records.reader import PARQUET
 
 if TYPE_CHECKING:
     from pathlib import Path

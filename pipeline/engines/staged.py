@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from pipeline.landing.stage import Staged
+from pipeline.landing.batch.stage import Staged
 
 if TYPE_CHECKING:
     from pipeline.engines.shelf import Shelf

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from pipeline import queries
-from pipeline.current import connect
+from pipeline.duck import connect
 from pipeline.engines.parts import asked, exact, received, sent
 from pipeline.metrics.registry import chosen
 from pipeline.tables import fixed_point

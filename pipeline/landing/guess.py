@@ -6,12 +6,12 @@ import codecs
 from typing import TYPE_CHECKING
 
 from pipeline.landing import formats
-from pipeline.landing.foreign import foreign
-from pipeline.landing.transport import MOST_LAYERS, is_packed
+from pipeline.landing.source.foreign import foreign
+from pipeline.landing.source.transport import MOST_LAYERS, is_packed
 
 if TYPE_CHECKING:
     from pipeline.landing.formats import Format
-    from pipeline.landing.reader import Head, Source
+    from pipeline.landing.records.reader import Head, Source
 
 MOST_GUESSES = 3
 MOST_KEYS = 8

@@ -12,27 +12,27 @@ from typing import TYPE_CHECKING
 from pipeline.engines.local import Local
 from pipeline.errors import InputError, UnrecognisedError
 from pipeline.lake import Lake
-from pipeline.landing.beside import land_beside
-from pipeline.landing.chunks import cut
-from pipeline.landing.commit import Outcome, commit, landed_before
-from pipeline.landing.folders import foldered
-from pipeline.landing.known import Known
-from pipeline.landing.masking import droppable
-from pipeline.landing.named import expand
+from pipeline.landing.again.known import Known
+from pipeline.landing.batch.beside import land_beside
+from pipeline.landing.batch.chunks import cut
+from pipeline.landing.batch.commit import Outcome, commit, landed_before
+from pipeline.landing.batch.masking import droppable
+from pipeline.landing.batch.stage import Staged, stage
 from pipeline.landing.options import Options
 from pipeline.landing.over import Over
 from pipeline.landing.parting import parted
 from pipeline.landing.recognise import recognise_all, rooms_of, sentence_of
 from pipeline.landing.report import LandReport
-from pipeline.landing.stage import Staged, stage
-from pipeline.landing.transport import Copies, unpacked
+from pipeline.landing.source.folders import foldered
+from pipeline.landing.source.named import expand
+from pipeline.landing.source.transport import Copies, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from pipeline.engines import Engine
-    from pipeline.landing.chunks import Chunk
+    from pipeline.landing.batch.chunks import Chunk
 
 
 def land(  # noqa: PLR0913 - the command's options, one each

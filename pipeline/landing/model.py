@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from pipeline.landing.unmapped import MARK, Known, Unmapped, leaves_out
+from pipeline.landing.unknown.unmapped import MARK, Known, Unmapped, leaves_out
 
 Kind = Literal["llm_call", "tool_call", "final", "message"]
 Status = Literal["ok", "error", "incomplete"]

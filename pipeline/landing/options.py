@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline.landing.canonical import canonical_json
+from pipeline.landing.values.canonical import canonical_json
 
 
 @dataclass(frozen=True)

@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.engines.landing import SharedCopies, regrouped, staged_batches
 from pipeline.engines.shelf import shelved
-from pipeline.landing.beside import land_beside
-from pipeline.landing.commit import commit, landed_before
-from pipeline.landing.folders import foldered
-from pipeline.landing.known import Known
-from pipeline.landing.named import expand
+from pipeline.landing.again.known import Known
+from pipeline.landing.batch.beside import land_beside
+from pipeline.landing.batch.commit import commit, landed_before
+from pipeline.landing.batch.stage import Staged
 from pipeline.landing.parting import parted
 from pipeline.landing.recognise import recognise_all, rooms_of
-from pipeline.landing.stage import Staged
-from pipeline.landing.transport import unpacked
+from pipeline.landing.source.folders import foldered
+from pipeline.landing.source.named import expand
+from pipeline.landing.source.transport import unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pipeline.engines import Engine
     from pipeline.lake import Lake
-    from pipeline.landing.commit import Outcome
+    from pipeline.landing.batch.commit import Outcome
     from pipeline.landing.options import Options
     from pipeline.landing.report import LandReport
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pipeline.landing import formats
-from pipeline.landing.decode import decoding
 from pipeline.landing.model import Damage, RejectError
+from pipeline.landing.values.decode import decoding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pipeline.landing.chunks import Recognised
+    from pipeline.landing.batch.chunks import Recognised
     from pipeline.landing.formats import Format
-    from pipeline.landing.reader import Source
+    from pipeline.landing.records.reader import Source
 
 _skip = msgspec.json.Decoder(msgspec.Raw).decode
 MOST_KEYS = 8

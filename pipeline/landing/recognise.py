@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from pipeline.errors import UnrecognisedError
 from pipeline.landing import formats
-from pipeline.landing.chunks import Recognised
+from pipeline.landing.batch.chunks import Recognised
 from pipeline.landing.guess import unrecognised
-from pipeline.landing.reader import as_text
+from pipeline.landing.records.reader import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pipeline.landing.formats import Format
-    from pipeline.landing.reader import Source
+    from pipeline.landing.records.reader import Source
     from pipeline.landing.report import LandReport
 
 

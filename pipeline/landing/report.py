@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pipeline.landing.annotated import Annotated
-    from pipeline.landing.chunks import Recognised
-    from pipeline.landing.commit import Outcome
+    from pipeline.landing.batch.annotated import Annotated
+    from pipeline.landing.batch.chunks import Recognised
+    from pipeline.landing.batch.commit import Outcome
 
 
 @dataclass

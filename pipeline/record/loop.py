@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from pipeline.errors import InputError
-from pipeline.landing.messages import text_of
+from pipeline.landing.chats.messages import text_of
 from pipeline.record.line import raw, raw_labels
 from pipeline.record.run import RecordWarning
 from pipeline.record.shapes import plain, response_of, sent_of
@@ -35,8 +35,8 @@ from pipeline.record.steps import failure, new_step
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from pipeline.landing.messages import ToolCall
-    from pipeline.landing.spoken import Heard
+    from pipeline.landing.chats.messages import ToolCall
+    from pipeline.landing.chats.spoken import Heard
     from pipeline.record.line import RecordedStep
     from pipeline.record.recorder import Recorder
     from pipeline.record.steps import Open, Steps

@@ -13,7 +13,7 @@ from uuid import uuid4
 import msgspec
 
 from pipeline.errors import InputError, RecordError
-from pipeline.landing.chat import prompt_hash
+from pipeline.landing.chats.chat import prompt_hash
 from pipeline.record.line import Line, raw, raw_expected, raw_labels
 from pipeline.record.sink import Sink
 from pipeline.record.spelling import name_of

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from pipeline.errors import InputError
-from pipeline.landing.literal import members
-from pipeline.landing.spoken import chat_of, usage_of, word
+from pipeline.landing.chats.spoken import chat_of, usage_of, word
+from pipeline.landing.values.literal import members
 from pipeline.record.spelling import spelled
 from pipeline.record.steps import STOPPED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pipeline.landing.messages import Usage
-    from pipeline.landing.spoken import Heard
+    from pipeline.landing.chats.messages import Usage
+    from pipeline.landing.chats.spoken import Heard
 
 DEEPEST = 30
 _GIVEN = ("arguments", "input", "action", "operation", "queries", "code")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import msgspec
 
 from pipeline.errors import InputError
-from pipeline.landing.canonical import arguments, call_key
+from pipeline.landing.values.canonical import arguments, call_key
 from pipeline.record.line import RecordedStep, raw
 from pipeline.record.repeats import Repeats
 from pipeline.record.spelling import name_of, spelled, text_of_object

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from pipeline.landing.canonical import canonical_json
+from pipeline.landing.values.canonical import canonical_json
 from pipeline.redact import MASK, redact
 from pipeline.report.reasons import Arguments, Facing, applying, read, reason
 from pipeline.scoring.rules import Rules

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
-from pipeline.landing.canonical import by_value
+from pipeline.landing.values.canonical import by_value
 from pipeline.policy import KINDS, Match, Rule, rule_of_kind
 from pipeline.scoring.rules import Rules
 

@@ -10,7 +10,7 @@ import polars as pl
 from pipeline.current import score_name, tasks_of
 from pipeline.errors import InputError
 from pipeline.lake import KEY_ROWS, run_key_base
-from pipeline.landing.commit import latest_tasks
+from pipeline.landing.batch.commit import latest_tasks
 from pipeline.report.reasons import Arguments
 from pipeline.report.unit import ActualCall, ExpectedCall, Unit, unit
 from pipeline.scoring import keys, references, score_batch, special

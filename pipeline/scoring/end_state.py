@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from pipeline.errors import InputError
-from pipeline.landing.canonical import by_value, canonical_json
+from pipeline.landing.values.canonical import by_value, canonical_json
 from pipeline.scoring.confined import confined, first_line
 from pipeline.scoring.segments import alike
 from pipeline.workbench import select

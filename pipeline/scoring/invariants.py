@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from pipeline.landing.canonical import canonical_json
+from pipeline.landing.values.canonical import canonical_json
 from pipeline.policy import Invariants
 from pipeline.scoring.segments import Segments, owners, totals
 

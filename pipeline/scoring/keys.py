@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from pipeline.landing.canonical import by_value, call_key, canonical_json
+from pipeline.landing.values.canonical import by_value, call_key, canonical_json
 from pipeline.scoring.rules import Rules
 
 if TYPE_CHECKING:

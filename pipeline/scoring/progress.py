@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
-from pipeline.landing.canonical import by_value, canonical_json
+from pipeline.landing.values.canonical import by_value, canonical_json
 from pipeline.scoring.texts import Texts
 
 if TYPE_CHECKING:

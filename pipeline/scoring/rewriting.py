@@ -5,7 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from pipeline.landing.canonical import canonical_json
+from pipeline.landing.values.canonical import canonical_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import InputError
-from pipeline.landing.canonical import canonical_json
+from pipeline.landing.values.canonical import canonical_json
 from pipeline.policy import PAIRWISE, Match, Mode, Rule, rule_of_kind
 from pipeline.scoring.assignment import assign
 from pipeline.scoring.rewriting import changed, first, sorted_lists, with_default, without

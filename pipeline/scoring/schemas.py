@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
-from pipeline.landing.canonical import name_key
+from pipeline.landing.values.canonical import name_key
 from pipeline.schema import Tools
 from pipeline.scoring.segments import alike, owners, totals
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pipeline.landing.canonical import by_value
+from pipeline.landing.values.canonical import by_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable

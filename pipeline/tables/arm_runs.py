@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import duckdb
 import polars as pl
 
-from pipeline.current import scores_schema, sql_file
+from pipeline.current import scores_schema
+from pipeline.duck import confine_to, sql_file
 from pipeline.errors import InputError, QueryError
 from pipeline.lake import files
 from pipeline.metrics.registry import metrics_for
@@ -78,6 +79,8 @@ def create_arm_runs(
     gone = pl.DataFrame({"run_key": superseded}, schema={"run_key": pl.UInt64})
     con.register("superseded", gone.to_arrow())
     landed = _parquet(con, lake.batches(), "runs", Runs.polars(), "no_runs")
+    scores = (folder for _, state in states for folder in state.scores)
+    confine_to(con, [*files(lake.batches(), "runs"), *files([*scores], "scores")])
     con.execute(f"CREATE VIEW runs AS {landed}{_kept(superseded)}")
     _refuse(con, sides)
     parts: list[str] = []

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from xxhash import xxh3_128_hexdigest
 
-from pipeline.current import connect, current, policy_of
+from pipeline.current import current, policy_of
+from pipeline.duck import connect
 from pipeline.errors import InputError
 from pipeline.lake import Lake
 from pipeline.metrics.registry import METRICS_VERSION, chosen

@@ -5,9 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-import duckdb
-
 from pipeline.current import Current, policy_of, score_session
+from pipeline.duck import REFUSED
 from pipeline.errors import QueryError
 from pipeline.lake import Lake
 from pipeline.metrics.registry import chosen
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Sequence
 
+    from duckdb import DuckDBPyConnection
+
     from pipeline.metrics.metric import Metric
     from pipeline.policy import Policy
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 class Session(NamedTuple):
     """A DuckDB connection with the view `scores`, the policy, and notes for the person."""
 
-    con: duckdb.DuckDBPyConnection
+    con: DuckDBPyConnection
     policy: Policy
     notes: list[str]
     opinions: Sequence[Metric] = ()
@@ -64,7 +65,7 @@ def naming_filter(where: str | None) -> Iterator[None]:
     """
     try:
         yield
-    except (duckdb.DataError, duckdb.ProgrammingError) as error:
+    except REFUSED as error:
         # Without a filter no text of the user's is in the query: the fault is ours.
         if where is None:
             raise
@@ -76,7 +77,7 @@ def told_of(policy: Policy, state: Current) -> list[str]:
     return [f"policy: {policy.title}", *unscored(state)]
 
 
-def unmatched(con: duckdb.DuckDBPyConnection, where: str | None, runs: str) -> list[str]:
+def unmatched(con: DuckDBPyConnection, where: str | None, runs: str) -> list[str]:
     """Return a note where the filter left no row of a table that counts runs."""
     if where is None or con.sql(f"SELECT 1 FROM {runs} LIMIT 1").fetchall():  # noqa: S608 - ours
         return []

@@ -9,6 +9,7 @@ import duckdb
 import polars as pl
 
 from pipeline import queries
+from pipeline.duck import REFUSED
 from pipeline.errors import InputError, QueryError
 from pipeline.lake import KEY_ROWS, run_key_base
 from pipeline.tables.groups import create_grouped, per_group, quoted
@@ -78,7 +79,7 @@ def naming_rule(rule: str | None, where: str | None) -> Iterator[None]:
     """
     try:
         yield
-    except (duckdb.DataError, duckdb.ProgrammingError) as error:
+    except REFUSED as error:
         if rule is None:
             raise
         filtered = f" with --where {where!r}" if where else ""

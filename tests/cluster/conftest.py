@@ -11,7 +11,7 @@ import pytest
 from clusters import ROOT, Cluster, exported, table
 
 from pipeline.engines.spark import Spark
-from pipeline.landing import chunks
+from pipeline.landing.batch import chunks
 from pipeline.landing.land import land
 from pipeline.scoring import score
 

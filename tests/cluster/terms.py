@@ -24,21 +24,21 @@ from clusters import exported
 from pipeline.engines.shelf import Shelf
 from pipeline.engines.staged import put_staged, read_staged
 from pipeline.lake import Lake
-from pipeline.landing.chunks import cut
-from pipeline.landing.commit import commit
-from pipeline.landing.known import Known
-from pipeline.landing.named import expand
+from pipeline.landing.again.known import Known
+from pipeline.landing.batch.chunks import cut
+from pipeline.landing.batch.commit import commit
+from pipeline.landing.batch.stage import stage
 from pipeline.landing.options import Options
 from pipeline.landing.recognise import recognise_all, rooms_of
 from pipeline.landing.report import LandReport
-from pipeline.landing.stage import stage
+from pipeline.landing.source.named import expand
 from pipeline.policy import load
 from pipeline.scoring.task import ScoreBatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-LOADED = "import polars, duckdb, pipeline.landing.stage, pipeline.scoring.task"
+LOADED = "import polars, duckdb, pipeline.landing.batch.stage, pipeline.scoring.task"
 
 
 class Terms:

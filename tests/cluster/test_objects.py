@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.engines.spark import Spark
 from pipeline.lake import Lake
-from pipeline.landing import chunks
+from pipeline.landing.batch import chunks
 from pipeline.landing.land import land
 from pipeline.sample import sample
 from pipeline.scoring import score

@@ -12,7 +12,7 @@ from making import call, run
 from pipeline.engines import parts
 from pipeline.engines.local import Local
 from pipeline.lake import Lake
-from pipeline.landing import chunks
+from pipeline.landing.batch import chunks
 from pipeline.landing.land import land
 from pipeline.scoring import score
 from pipeline.tables.aggregate import aggregate

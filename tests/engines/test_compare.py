@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.engines.local import Local
 from pipeline.errors import InputError, QueryError
-from pipeline.landing import chunks
+from pipeline.landing.batch import chunks
 from pipeline.landing.land import land
 from pipeline.sample import sample
 from pipeline.scoring import score

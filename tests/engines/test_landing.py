@@ -14,7 +14,7 @@ from pipeline.engines.placing import partitions_of
 from pipeline.engines.scattered import BODY, FILE, LINE, PART, RUN, Scattered
 from pipeline.errors import InputError, LakeError
 from pipeline.lake import Lake
-from pipeline.landing import chunks
+from pipeline.landing.batch import chunks
 from pipeline.landing.land import land
 from pipeline.sample import sample
 

@@ -15,7 +15,7 @@ from pipeline.engines.local import Local
 from pipeline.engines.shelf import Shelf
 from pipeline.errors import LakeError
 from pipeline.lake import Lake
-from pipeline.landing import chunks
+from pipeline.landing.batch import chunks
 from pipeline.landing.land import land
 from pipeline.sample import sample
 from pipeline.scoring import score

@@ -8,7 +8,7 @@ from pipeline.engines import parts, tables
 from pipeline.engines.local import Local
 from pipeline.errors import InputError, QueryError, UnknownNameError
 from pipeline.lake import Lake
-from pipeline.landing import chunks
+from pipeline.landing.batch import chunks
 from pipeline.landing.land import land
 from pipeline.sample import sample
 from pipeline.scoring import score

@@ -14,7 +14,7 @@ from making import call, run, runs_of, steps_of, want, write
 
 from pipeline.errors import LakeError
 from pipeline.lake import Lake
-from pipeline.landing import chunks
+from pipeline.landing.batch import chunks
 from pipeline.landing.land import land
 
 
@@ -88,7 +88,7 @@ def test_killed_process(source: Path, tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     program = (
         "import os, signal, sys\n"
-        "from pipeline.landing import chunks\n"
+        "from pipeline.landing.batch import chunks\n"
         "from pipeline.landing.land import land\n"
         "chunks.MOST_RECORDS = 3\n"
         "land([sys.argv[1]], sys.argv[2], workers=1,"
@@ -107,7 +107,7 @@ def test_two_landings_at_once(source: Path, tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     program = (
         "import sys\n"
-        "from pipeline.landing import chunks\n"
+        "from pipeline.landing.batch import chunks\n"
         "from pipeline.landing.land import land\n"
         "chunks.MOST_RECORDS = 3\n"
         "land([sys.argv[1]], sys.argv[2], workers=1)\n"

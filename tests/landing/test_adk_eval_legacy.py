@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.landing.formats.adk_eval_legacy import FORMAT
 from pipeline.landing.model import RejectError
-from pipeline.landing.reader import Source
+from pipeline.landing.records.reader import Source
 from tests.reading import SAMPLES, Items, claimed, decode, expectation, sniff
 
 

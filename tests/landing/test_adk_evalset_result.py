@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from reading import SAMPLES, Items, args, calls, claimed, decode, expectation, kinds, read, sniff
 
-from pipeline.landing.canonical import Keyer
+from pipeline.landing.values.canonical import Keyer
 
 if TYPE_CHECKING:
     from pipeline.landing.model import Run

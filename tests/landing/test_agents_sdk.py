@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from pipeline.landing.chunks import Recognised, cut
+from pipeline.landing.batch.chunks import Recognised, cut
 from pipeline.landing.formats.agents_sdk import FORMAT
 from pipeline.landing.model import RejectError
-from pipeline.landing.reader import Source
+from pipeline.landing.records.reader import Source
 from tests.reading import SAMPLES, args, calls, claimed, decode, kinds, read
 
 SAMPLE = SAMPLES / "agents_sdk/traces.jsonl"

@@ -7,9 +7,9 @@ from statistics import mean
 
 import pytest
 
-from pipeline.landing.canonical import Keyer
 from pipeline.landing.formats.bfcl_answers import MOST_ALTERNATIVES
 from pipeline.landing.model import RejectError
+from pipeline.landing.values.canonical import Keyer
 from tests.reading import SAMPLES, calls, claimed, decode, expectation, read
 
 FILES = ["BFCL_v4_live_multiple.json", "BFCL_v4_multi_turn_base.json"]

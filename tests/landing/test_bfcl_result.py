@@ -9,7 +9,7 @@ import pytest
 from pipeline.landing import formats
 from pipeline.landing.formats.bfcl_result import model_of
 from pipeline.landing.model import RejectError
-from pipeline.landing.reader import Source
+from pipeline.landing.records.reader import Source
 from tests.reading import SAMPLES, args, calls, claimed, decode, kinds, read, sniff
 
 FILES = [

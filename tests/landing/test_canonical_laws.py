@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from oracle import Call, calls_equal
 from strategies import arguments
 
-from pipeline.landing.canonical import Keyer
+from pipeline.landing.values.canonical import Keyer
 
 if TYPE_CHECKING:
     from random import Random

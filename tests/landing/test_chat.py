@@ -7,8 +7,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from pipeline.landing.chat import no_signal, prompt_hash, prompt_hash_of, steps_of, trial_number
-from pipeline.landing.messages import Message
+from pipeline.landing.chats.chat import (
+    no_signal,
+    prompt_hash,
+    prompt_hash_of,
+    steps_of,
+    trial_number,
+)
+from pipeline.landing.chats.messages import Message
 from pipeline.landing.model import RejectError, Step
 
 

@@ -16,10 +16,11 @@ from making import call, run, runs_of, steps_of, write
 
 from pipeline.cli.land import unresolved
 from pipeline.lake import Lake
-from pipeline.landing import chunks, containment
-from pipeline.landing.containment import Containment, contains
-from pipeline.landing.copies import Copy
-from pipeline.landing.identity import resolve
+from pipeline.landing.again import containment
+from pipeline.landing.again.containment import Containment, contains
+from pipeline.landing.again.copies import Copy
+from pipeline.landing.again.identity import resolve
+from pipeline.landing.batch import chunks
 from pipeline.landing.land import land
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 import xxhash
 from making import runs_of, write
 
-from pipeline.landing import rows
+from pipeline.landing.batch import rows
 from pipeline.landing.land import land
 from tests.reading import SAMPLES
 

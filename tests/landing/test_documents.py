@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.landing import documents as framed
-from pipeline.landing import window
-from pipeline.landing.documents import Extent, documents_of, extents_of, section, several
+from pipeline.landing.records import documents as framed
+from pipeline.landing.records import window
+from pipeline.landing.records.documents import Extent, documents_of, extents_of, section, several
 
 
 @pytest.fixture(params=[1 << 20, 4], ids=["one block", "many blocks"])

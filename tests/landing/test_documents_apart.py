@@ -15,7 +15,7 @@ from pipeline.errors import RejectedError
 from pipeline.lake import Lake
 from pipeline.landing import formats
 from pipeline.landing.land import land
-from pipeline.landing.reader import Source
+from pipeline.landing.records.reader import Source
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.landing import window
-from pipeline.landing.framing import elements_of
-from pipeline.landing.window import Window
+from pipeline.landing.records import window
+from pipeline.landing.records.framing import elements_of
+from pipeline.landing.records.window import Window
 
 if TYPE_CHECKING:
-    from pipeline.landing.whole import Element
+    from pipeline.landing.records.whole import Element
 
 VALUE = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(width=16) | st.text(max_size=6),

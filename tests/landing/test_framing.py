@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.landing import window
-from pipeline.landing.framing import member_of
+from pipeline.landing.records import window
+from pipeline.landing.records.framing import member_of
 
 
 def _member(text: str, name: str) -> Any:

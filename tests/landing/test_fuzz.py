@@ -21,7 +21,7 @@ from pipeline.lake import Lake
 from pipeline.landing import formats
 from pipeline.landing.land import land
 from pipeline.landing.model import REASONS, Expected, References, RejectError, Run, Step, Task
-from pipeline.landing.reader import Piece, look
+from pipeline.landing.records.reader import Piece, look
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

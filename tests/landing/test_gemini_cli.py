@@ -14,7 +14,7 @@ from pipeline.lake import Lake
 from pipeline.landing import formats
 from pipeline.landing.land import land
 from pipeline.landing.model import RejectError
-from pipeline.landing.reader import Source
+from pipeline.landing.records.reader import Source
 
 UUID = "faff42ab-6ea5-4f78-b8c4-f7dd6272af08"
 

@@ -12,7 +12,7 @@ from reading import SAMPLES
 
 from pipeline.landing import formats
 from pipeline.landing.guess import guesses
-from pipeline.landing.reader import look
+from pipeline.landing.records.reader import look
 
 
 @pytest.mark.parametrize(

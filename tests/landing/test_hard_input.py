@@ -12,7 +12,7 @@ from reading import SAMPLES
 
 from pipeline.errors import RejectedError, UnrecognisedError
 from pipeline.lake import Lake
-from pipeline.landing import chunks
+from pipeline.landing.batch import chunks
 from pipeline.landing.land import land
 from pipeline.landing.model import REASONS
 

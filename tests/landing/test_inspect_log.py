@@ -7,10 +7,10 @@ import zipfile
 
 import pytest
 
-from pipeline.landing.chunks import Recognised, cut
+from pipeline.landing.batch.chunks import Recognised, cut
 from pipeline.landing.formats.inspect_log import FORMAT
 from pipeline.landing.model import RejectError, Run, Task
-from pipeline.landing.reader import Source
+from pipeline.landing.records.reader import Source
 from tests.reading import SAMPLES, Items, args, calls, claimed, kinds
 
 SAMPLE = SAMPLES / "inspect_log/trip_desk.json"

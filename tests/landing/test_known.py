@@ -10,8 +10,8 @@ import pytest
 from making import call, run, runs_of, want, write
 
 from pipeline.lake import Lake
-from pipeline.landing import chunks
-from pipeline.landing.known import Known
+from pipeline.landing.again.known import Known
+from pipeline.landing.batch import chunks
 from pipeline.landing.land import land
 
 if TYPE_CHECKING:

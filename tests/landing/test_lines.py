@@ -10,14 +10,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-import pipeline.landing.chunks
-import pipeline.landing.lines
-import pipeline.landing.printed
+import pipeline.landing.batch.chunks
+import pipeline.landing.records.lines
+import pipeline.landing.records.printed
 from pipeline import land
 from pipeline.lake import Lake
-from pipeline.landing.glue import unglued
-from pipeline.landing.printed import ALONE, goes_on, printed
-from pipeline.landing.reader import Piece, Source
+from pipeline.landing.records.glue import unglued
+from pipeline.landing.records.printed import ALONE, goes_on, printed
+from pipeline.landing.records.reader import Piece, Source
 
 LINE = st.sampled_from(
     [
@@ -56,10 +56,10 @@ def line_by_line(path: Path, *, glued: bool) -> list[Piece]:
 def test_blocks_hold_the_lines(lines: list[bytes], ended: bool, block: int, glued: bool) -> None:
     data = b"\n".join(lines) + (b"\n" if ended else b"")
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pipeline.landing.lines, "BLOCK", block)
+        patch.setattr(pipeline.landing.records.lines, "BLOCK", block)
         path = Path(folder) / "log.jsonl"
         path.write_bytes(data)
-        patch.setattr(pipeline.landing.printed, "MOST_TRIES", 99)
+        patch.setattr(pipeline.landing.records.printed, "MOST_TRIES", 99)
         found = list(Source(path, str(path)).lines(glued=glued))
         assert found == line_by_line(path, glued=glued)
 
@@ -72,9 +72,9 @@ def run(number: int) -> bytes:
 def test_full_batches_lose_no_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, records: int, size: int
 ) -> None:
-    monkeypatch.setattr(pipeline.landing.chunks, "MOST_RECORDS", records)
-    monkeypatch.setattr(pipeline.landing.chunks, "MOST_BYTES", size)
-    monkeypatch.setattr(pipeline.landing.lines, "BLOCK", 100)
+    monkeypatch.setattr(pipeline.landing.batch.chunks, "MOST_RECORDS", records)
+    monkeypatch.setattr(pipeline.landing.batch.chunks, "MOST_BYTES", size)
+    monkeypatch.setattr(pipeline.landing.records.lines, "BLOCK", 100)
     lines = [run(number) for number in range(20)]
     (tmp_path / "log.jsonl").write_bytes(b"\n\n".join(lines) + b"\nno json\n")
     report = land([tmp_path / "log.jsonl"], tmp_path / "lake", workers=1)

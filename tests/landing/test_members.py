@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.landing import framing, reader, whole, window
-from pipeline.landing.members import members_but
-from pipeline.landing.reader import Source
-from pipeline.landing.reading import layout
-from pipeline.landing.whole import is_one_value
+from pipeline.landing.records import framing, reader, whole, window
+from pipeline.landing.records.members import members_but
+from pipeline.landing.records.reader import Source
+from pipeline.landing.records.reading import layout
+from pipeline.landing.records.whole import is_one_value
 
 KEYS = st.sampled_from(["a", "b", "info", 'q"', "é", "\n", ""])
 VALUES = st.recursive(

@@ -16,7 +16,7 @@ MOST_GROWTH = 1.3
 
 PROGRAM = (
     "import resource, sys\n"
-    "from pipeline.landing import chunks\n"
+    "from pipeline.landing.batch import chunks\n"
     "from pipeline.landing.land import land\n"
     f"chunks.MOST_RECORDS = {RUNS}\n"
     "land([sys.argv[1]], sys.argv[2], workers=1)\n"

@@ -11,7 +11,7 @@ from sessions import tokens, told
 
 from pipeline.landing.formats.mini_swe_agent import FORMAT
 from pipeline.landing.model import RejectError
-from pipeline.landing.reader import Source
+from pipeline.landing.records.reader import Source
 
 
 def _run(*messages: dict[str, Any], instance: str | None = "x__y-1", **info: Any) -> Any:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from reading import labels
 
-from pipeline.landing.canonical import arguments, expected_arguments
 from pipeline.landing.formats.openai_chat import FORMAT
 from pipeline.landing.model import RejectError, Run
-from pipeline.landing.reader import Piece, Source, look
+from pipeline.landing.records.reader import Piece, Source, look
+from pipeline.landing.values.canonical import arguments, expected_arguments
 
 SAMPLE = Path(__file__).parents[2] / "data_samples/openai_chat/travel_desk.jsonl"
 HI = [{"role": "user", "content": "Hi"}]

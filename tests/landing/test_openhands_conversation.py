@@ -17,12 +17,12 @@ from pipeline.checks import check
 from pipeline.engines.local import Local
 from pipeline.errors import RejectedError
 from pipeline.lake import Lake
-from pipeline.landing.chunks import cut
-from pipeline.landing.folders import foldered
+from pipeline.landing.batch.chunks import cut
 from pipeline.landing.formats import get
 from pipeline.landing.land import land
-from pipeline.landing.named import expand
 from pipeline.landing.recognise import recognise
+from pipeline.landing.source.folders import foldered
+from pipeline.landing.source.named import expand
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -32,7 +32,7 @@ from tracing import (
 from pipeline.landing.formats import get
 from pipeline.landing.land import land
 from pipeline.landing.model import RejectError
-from pipeline.landing.reader import Source
+from pipeline.landing.records.reader import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,10 +12,10 @@ from reading import SAMPLES, args, calls, claimed, kinds, read
 from tracing import bodies
 
 from pipeline.errors import UnrecognisedError
-from pipeline.landing import tabular
 from pipeline.landing.formats import get
 from pipeline.landing.land import land
-from pipeline.landing.reader import Source
+from pipeline.landing.records import tabular
+from pipeline.landing.records.reader import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable

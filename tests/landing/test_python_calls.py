@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.landing.plain_calls import plain_calls, plain_value
-from pipeline.landing.python_calls import calls_of
+from pipeline.landing.values.plain_calls import plain_calls, plain_value
+from pipeline.landing.values.python_calls import calls_of
 
 Told = list[tuple[str, bytes, bool]] | None
 

@@ -12,8 +12,8 @@ from making import call, run, runs_of, scores_of, steps_of, want, write
 
 from pipeline.errors import UnknownNameError
 from pipeline.lake import Lake
+from pipeline.landing.batch.masking import withhold
 from pipeline.landing.land import land
-from pipeline.landing.masking import withhold
 from pipeline.landing.model import Run, Step
 from pipeline.scoring import score
 

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.landing.respelled import respelled
+from pipeline.landing.values.respelled import respelled
 
 OPAQUE = {"args", "arguments", "response", "result", "state", "context", "final_session_state"}
 KEYS = st.sampled_from(

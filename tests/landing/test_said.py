@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.landing.canonical import arguments
-from pipeline.landing.said import messages, together
+from pipeline.landing.chats.said import messages, together
+from pipeline.landing.values.canonical import arguments
 
 CALLS = {
     "OpenAI chat": {"role": "assistant", "content": None, "tool_calls": [

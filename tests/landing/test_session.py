@@ -11,10 +11,10 @@ import pytest
 
 from pipeline.errors import RejectedError
 from pipeline.lake import Lake
-from pipeline.landing.decode import values_of
 from pipeline.landing.land import land
-from pipeline.landing.reader import Piece
-from pipeline.landing.session import first_and_last, parents_first, read_lines
+from pipeline.landing.records.reader import Piece
+from pipeline.landing.records.session import first_and_last, parents_first, read_lines
+from pipeline.landing.values.decode import values_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import SAMPLES
 
-from pipeline.landing import stage
+from pipeline.landing.batch import stage
 from pipeline.landing.land import land
 
 if TYPE_CHECKING:

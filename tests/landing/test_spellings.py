@@ -12,7 +12,7 @@ from reading import SAMPLES
 
 from pipeline.lake import Lake
 from pipeline.landing.land import land
-from pipeline.landing.reader import look
+from pipeline.landing.records.reader import look
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,7 +13,7 @@ import pytest
 from making import call, run, write
 
 from pipeline.landing.land import land
-from pipeline.landing.spool import spool
+from pipeline.landing.source.spool import spool
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,9 +14,10 @@ from reading import SAMPLES
 from strategies import json_values
 
 from pipeline.lake import Lake
-from pipeline.landing import chunks, places, rows, stage
+from pipeline.landing.batch import chunks, rows, stage
 from pipeline.landing.formats import trajtab
 from pipeline.landing.land import land
+from pipeline.landing.records import places
 from pipeline.sample import sample
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from sessions import tokens, told
 
 from pipeline.landing import formats
 from pipeline.landing.model import RejectError, Run
-from pipeline.landing.reader import Piece, Source
+from pipeline.landing.records.reader import Piece, Source
 
 FORM = formats.get("swe_agent")
 

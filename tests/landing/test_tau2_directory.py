@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from pipeline.landing.formats.tau2_directory import FORMAT
-from pipeline.landing.reader import Source
+from pipeline.landing.records.reader import Source
 from tests.reading import SAMPLES, Items, args, calls, claimed, expectation, kinds
 
 FOLDER = SAMPLES / "tau2_directory"

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from pipeline.landing.canonical import Keyer
 from pipeline.landing.formats.tau2_results import FORMAT
 from pipeline.landing.model import RejectError, Run, Task
-from pipeline.landing.reader import Source, look
+from pipeline.landing.records.reader import Source, look
+from pipeline.landing.values.canonical import Keyer
 
 PERMUTED = "tau2_results/toolorchestra_airline_gpt-5_1trial.json"
 AIRLINE = "tau2_results/gpt-4.1_airline_default_gpt-4.1_1trials.json"

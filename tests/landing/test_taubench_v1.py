@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from pipeline.landing.canonical import Keyer
 from pipeline.landing.formats.taubench_v1 import FORMAT
 from pipeline.landing.model import RejectError, Run, Task
-from pipeline.landing.reader import Source, look
+from pipeline.landing.records.reader import Source, look
+from pipeline.landing.values.canonical import Keyer
 
 REAL = "taubench_v1/gpt-4o-airline.tasks00-24.json"
 SAMPLE = Path(__file__).parents[2] / "data_samples/taubench_v1/helpdesk_trials.json"

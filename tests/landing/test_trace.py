@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reading import args, calls, kinds
 from tracing import START, agent, asks, chat, result, run_of, span, tool, user
 
-from pipeline.landing.spans import Span, Tree
+from pipeline.landing.traces.spans import Span, Tree
 
 if TYPE_CHECKING:
     from pathlib import Path

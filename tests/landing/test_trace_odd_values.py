@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tracing import lines
 
-from pipeline.landing import genai, openinference
+from pipeline.landing.chats.said import messages, together
 from pipeline.landing.land import land
-from pipeline.landing.said import messages, together
+from pipeline.landing.traces import genai, openinference
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,9 +12,9 @@ from making import runs_of, scores_of, steps_of
 from tracing import TRACE, agent, asks, chat, lines, request, result, span, tool, user
 
 from pipeline.lake import Lake
-from pipeline.landing import trace_merge
+from pipeline.landing.again import trace_merge
 from pipeline.landing.land import land
-from pipeline.landing.trace_union import united
+from pipeline.landing.traces.union import united
 from pipeline.scoring import score
 
 if TYPE_CHECKING:

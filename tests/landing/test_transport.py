@@ -23,8 +23,9 @@ from reading import SAMPLES
 
 from pipeline.errors import LakeError, RejectedError, UnrecognisedError
 from pipeline.lake import Lake
-from pipeline.landing import chunks, transport
+from pipeline.landing.batch import chunks
 from pipeline.landing.land import land
+from pipeline.landing.source import transport
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,9 +9,9 @@ import pytest
 from lakes import trajtab
 from making import runs_of, steps_of, write
 
-from pipeline.landing import rows
+from pipeline.landing.batch import rows
 from pipeline.landing.land import land
-from pipeline.landing.unmapped import LONGEST
+from pipeline.landing.unknown.unmapped import LONGEST
 from pipeline.redact import redact
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from reading import SAMPLES
 from tracing import agent, chat, lines, pairs, request, span, tool, user
 
 from pipeline.landing.land import land
-from pipeline.landing.unread import unread
+from pipeline.landing.traces.unread import unread
 
 if TYPE_CHECKING:
     from pathlib import Path

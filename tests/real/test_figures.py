@@ -10,8 +10,8 @@ import pytest
 from making import runs_of, scores_of, steps_of
 
 from pipeline.landing.land import land
-from pipeline.landing.named import expand
 from pipeline.landing.recognise import recognise
+from pipeline.landing.source.named import expand
 from pipeline.scoring import score
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pipeline.errors import InputError
-from pipeline.landing.chat import prompt_hash
+from pipeline.landing.chats.chat import prompt_hash
 from pipeline.record import Recorder, RecordWarning
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from oracle import Invalid, Step, backtrack_flags, path_metrics
 from scoring.walking import agree, walked
 
 from pipeline.lake import Lake
-from pipeline.landing.chat import prompt_hash
+from pipeline.landing.chats.chat import prompt_hash
 from pipeline.landing.land import land
 from pipeline.policy import DEFAULT
 from pipeline.record import Recorder, Sink

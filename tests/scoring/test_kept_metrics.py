@@ -19,7 +19,7 @@ from pipeline import aggregate, compare, diff, percentiles, query, scan_scores, 
 from pipeline.current import tasks_of
 from pipeline.errors import InputError, UnknownNameError
 from pipeline.lake import Lake
-from pipeline.landing.commit import latest_tasks
+from pipeline.landing.batch.commit import latest_tasks
 from pipeline.metrics.causes import causes
 from pipeline.metrics.kept import kept
 from pipeline.metrics.registry import metrics

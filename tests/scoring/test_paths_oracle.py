@@ -6,16 +6,14 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from making import run
-from oracle import NOT_CAPTURED, Invalid, Step, backtrack_flags, loops, path_metrics
+from oracle import Step, backtrack_flags, loops, path_metrics
 from reading import SAMPLES
 from scoring.judging import add, scored
-from scoring.walking import PATH, agree, policies, walked
-from strategies import step_lists
+from scoring.walking import PATH, agree, marked, outputs, policies, record, texts, told_runs, walked
 
 from pipeline.landing.land import land
 from pipeline.metrics.registry import metrics
@@ -24,41 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 some = settings(max_examples=max(20, settings.default.max_examples // 2))
-
-outputs = st.sampled_from(
-    [None, "", " \n", "Error: no such seat", "nothing found", "order 4711: x 12.5"]
-)
-texts = st.sampled_from([None, "I give up", "order 4711 is paid", "12.5 in total", "ERROR", ""])
-
-
-@st.composite
-def told_runs(draw: st.DrawFn) -> list[Step]:
-    """Runs whose calls have outputs, whose models have texts, and whose turns are known."""
-    steps = draw(step_lists)
-    size = len(steps)
-    captured = draw(st.booleans())
-    out = draw(st.lists(outputs if captured else st.none(), min_size=size, max_size=size))
-    said = draw(st.lists(texts, min_size=size, max_size=size))
-    turns = draw(st.lists(st.sampled_from([None, 0, 1]), min_size=size, max_size=size))
-    return [
-        step._replace(
-            output=o if step.kind == "tool_call" else None,
-            content=c if step.kind != "tool_call" else None,
-            turn_index=t,
-            is_error=bool(step.is_error),  # in our own format, silence is success
-        )
-        for step, o, c, t in zip(steps, out, said, turns, strict=True)
-    ]
-
-
-def record(step: Step) -> dict[str, Any]:
-    told = {name: value for name, value in step._asdict().items() if name not in ("name", "args")}
-    if step.kind != "tool_call":
-        return told | {"is_error": None}
-    given = {} if step.args is NOT_CAPTURED or step.args is None else {"tool_args": step.args}
-    if isinstance(step.args, Invalid):
-        given = {"tool_args": step.args.text}
-    return told | {"tool_name": step.name} | given
 
 
 @some
@@ -84,12 +47,6 @@ def test_paths_under_any_policy(
         agree_calls(
             [call for call in calls if call["run_id"] == row["run_id"]], steps, row, options
         )
-
-
-def marked(lake: Path) -> list[dict[str, Any]]:
-    return pl.concat(
-        [pl.read_parquet(file) for file in lake.glob("scores/*/*/call_scores.parquet")]
-    ).to_dicts()
 
 
 def agree_calls(

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from pipeline.lake import Lake
-from pipeline.landing import chunks
+from pipeline.landing.batch import chunks
 from pipeline.landing.land import land
 from pipeline.sample import sample
 from pipeline.scoring import score

@@ -14,7 +14,7 @@ from scoring.judging import add, scored, uncaptured
 
 from pipeline.checks import check
 from pipeline.lake import Lake
-from pipeline.landing.commit import latest_tasks
+from pipeline.landing.batch.commit import latest_tasks
 from pipeline.scoring import schemas
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.current import tasks_of
 from pipeline.lake import Lake
-from pipeline.landing.commit import latest_tasks
+from pipeline.landing.batch.commit import latest_tasks
 from pipeline.landing.land import land
 from pipeline.policy import DEFAULT, parse
 from pipeline.sample import sample

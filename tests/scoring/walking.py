@@ -1,4 +1,4 @@
-"""Landed runs as the oracle takes them, and policies as TOML and as the oracle's options."""
+"""Generated and landed runs as the oracle takes them, policies as TOML and as its options."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import strategies as st
 from oracle import NOT_CAPTURED, Invalid, Step, path_metrics
+from strategies import step_lists
 
 from pipeline.lake import Lake
 from pipeline.metrics.registry import metrics
@@ -87,6 +88,50 @@ def _step(row: dict[str, Any]) -> Step:
         args = decoded[row["args_status"]](row["tool_args"])
     told = {name: row[name] for name in Step._fields if name in row}
     return Step(**told, name=row["tool_name"], args=args)
+
+
+outputs = st.sampled_from(
+    [None, "", " \n", "Error: no such seat", "nothing found", "order 4711: x 12.5"]
+)
+texts = st.sampled_from([None, "I give up", "order 4711 is paid", "12.5 in total", "ERROR", ""])
+
+
+@st.composite
+def told_runs(draw: st.DrawFn) -> list[Step]:
+    """Runs whose calls have outputs, whose models have texts, and whose turns are known."""
+    steps = draw(step_lists)
+    size = len(steps)
+    captured = draw(st.booleans())
+    out = draw(st.lists(outputs if captured else st.none(), min_size=size, max_size=size))
+    said = draw(st.lists(texts, min_size=size, max_size=size))
+    turns = draw(st.lists(st.sampled_from([None, 0, 1]), min_size=size, max_size=size))
+    return [
+        step._replace(
+            output=o if step.kind == "tool_call" else None,
+            content=c if step.kind != "tool_call" else None,
+            turn_index=t,
+            is_error=bool(step.is_error),  # in our own format, silence is success
+        )
+        for step, o, c, t in zip(steps, out, said, turns, strict=True)
+    ]
+
+
+def record(step: Step) -> dict[str, Any]:
+    """Spell an oracle's step in our own format."""
+    told = {name: value for name, value in step._asdict().items() if name not in ("name", "args")}
+    if step.kind != "tool_call":
+        return told | {"is_error": None}
+    given = {} if step.args is NOT_CAPTURED or step.args is None else {"tool_args": step.args}
+    if isinstance(step.args, Invalid):
+        given = {"tool_args": step.args.text}
+    return told | {"tool_name": step.name} | given
+
+
+def marked(lake: Path) -> list[dict[str, Any]]:
+    """Return every row of the lake's call scores."""
+    return pl.concat(
+        [pl.read_parquet(file) for file in lake.glob("scores/*/*/call_scores.parquet")]
+    ).to_dicts()
 
 
 def agree(found: dict[str, Any], right: dict[str, Any]) -> None:

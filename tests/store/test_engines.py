@@ -11,7 +11,7 @@ from making import scores_of
 from pipeline.engines.local import Local
 from pipeline.errors import InputError
 from pipeline.lake import Lake
-from pipeline.landing import chunks
+from pipeline.landing.batch import chunks
 from pipeline.landing.land import land
 from pipeline.scoring import score
 from pipeline.tables.aggregate import aggregate

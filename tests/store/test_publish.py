@@ -13,7 +13,7 @@ from objects import RefusedError
 
 from pipeline.errors import LakeError
 from pipeline.lake import Decision, Draft, Lake
-from pipeline.landing import chunks
+from pipeline.landing.batch import chunks
 from pipeline.landing.land import land
 from pipeline.scoring import score
 from pipeline.store import client, head, leftovers, objects

@@ -18,7 +18,7 @@ from objects import environment, with_environment
 
 from pipeline.errors import LakeError, SourceNotFoundError
 from pipeline.lake import Lake
-from pipeline.landing import chunks
+from pipeline.landing.batch import chunks
 from pipeline.landing.land import land
 from pipeline.scoring import score
 from pipeline.store import client

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from pipeline.current import connect, score_name, scores_schema, tasks_of
+from pipeline.current import score_name, scores_schema, tasks_of
+from pipeline.duck import connect
 from pipeline.lake import Lake
-from pipeline.landing.commit import latest_tasks
+from pipeline.landing.batch.commit import latest_tasks
 from pipeline.policy import DEFAULT
 from pipeline.schema import Runs as RunsTable
 

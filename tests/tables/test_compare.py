@@ -17,7 +17,7 @@ from lakes import scored
 from making import call, run, want
 
 from pipeline.cli.encode import encode
-from pipeline.current import connect
+from pipeline.duck import connect
 from pipeline.errors import InputError, QueryError, UnknownNameError
 from pipeline.scoring import score
 from pipeline.tables import arms as arms_module

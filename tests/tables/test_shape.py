@@ -13,9 +13,10 @@ import pytest
 from arms import ARMS, BASELINE, CANDIDATE, arms, lake_of
 from polars.testing import assert_frame_equal
 
-from pipeline.current import connect, current, policy_of, score_name, score_names, tasks_of
+from pipeline.current import current, policy_of, score_name, score_names, tasks_of
+from pipeline.duck import connect
 from pipeline.lake import Lake
-from pipeline.landing.commit import latest_tasks
+from pipeline.landing.batch.commit import latest_tasks
 from pipeline.landing.land import land
 from pipeline.metrics.registry import chosen, get
 from pipeline.sample import sample

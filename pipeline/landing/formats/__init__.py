@@ -11,10 +11,10 @@ from pipeline.errors import UnknownNameError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from pipeline.landing.fields import StepColumns
     from pipeline.landing.model import References, Task, Told
-    from pipeline.landing.places import Place
-    from pipeline.landing.reader import Head, Piece, Source
+    from pipeline.landing.records.places import Place
+    from pipeline.landing.records.reader import Head, Piece, Source
+    from pipeline.landing.values.fields import StepColumns
 
 
 class Many(NamedTuple):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pipeline.landing.model import Run
-    from pipeline.landing.reader import Head, Piece
+    from pipeline.landing.records.reader import Head, Piece
 
 
 def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 from msgspec import UNSET
 
-from pipeline.landing.decode import decoding
+from pipeline.landing.chats.messages import Raw  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.formats import Format
-from pipeline.landing.messages import Raw  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.model import Expected, References, RejectError, Task
-from pipeline.landing.unmapped import (
+from pipeline.landing.unknown.unmapped import (
     Known,
     Noting,
     decoder,
@@ -19,11 +18,12 @@ from pipeline.landing.unmapped import (
     leaves_out,
     left_out,
 )
+from pipeline.landing.values.decode import decoding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pipeline.landing.reader import Head, Piece, Source
+    from pipeline.landing.records.reader import Head, Piece, Source
 
 
 class Use(Known):

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pipeline.landing.adk import Invocation, answer, decoder, expected, said
-from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.model import References, RejectError, Task
-from pipeline.landing.unmapped import (
+from pipeline.landing.unknown.unmapped import (
     Known,
     Noting,
     gathered,
     leaves_out,
     left_out,
 )
+from pipeline.landing.values.decode import decoding
+from pipeline.landing.vendors.adk import Invocation, answer, decoder, expected, said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pipeline.landing.reader import Head, Piece
+    from pipeline.landing.records.reader import Head, Piece
 
 
 class Scenario(Known):

@@ -7,7 +7,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
-from pipeline.landing.adk import (
+from pipeline.landing.chats.chat import final_output
+from pipeline.landing.formats import Format
+from pipeline.landing.formats.adk_evalset import task_of
+from pipeline.landing.model import References, Run, When
+from pipeline.landing.unknown.unmapped import (
+    Known,
+    Noting,
+    Unmapped,
+    add,
+    gathered,
+    leaves_out,
+    left_out,
+)
+from pipeline.landing.values.decode import decoding
+from pipeline.landing.vendors.adk import (
     Invocation,
     TraceUsage,
     answer,
@@ -19,27 +33,13 @@ from pipeline.landing.adk import (
     responses,
     said,
 )
-from pipeline.landing.adk_steps import Transcript
-from pipeline.landing.chat import final_output
-from pipeline.landing.decode import decoding
-from pipeline.landing.formats import Format
-from pipeline.landing.formats.adk_evalset import task_of
-from pipeline.landing.model import References, Run, When
-from pipeline.landing.unmapped import (
-    Known,
-    Noting,
-    Unmapped,
-    add,
-    gathered,
-    leaves_out,
-    left_out,
-)
+from pipeline.landing.vendors.adk_steps import Transcript
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pipeline.landing.model import Task
-    from pipeline.landing.reader import Head, Piece
+    from pipeline.landing.records.reader import Head, Piece
 
 EvalStatus = int | str | None
 

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pipeline.landing.adk import Event, Usage, decoder, is_unique
-from pipeline.landing.adk_steps import Transcript, spoken
-from pipeline.landing.chat import final_output
-from pipeline.landing.decode import decoding
+from pipeline.landing.chats.chat import final_output
 from pipeline.landing.formats import Format
 from pipeline.landing.model import Run, When
-from pipeline.landing.unmapped import (
+from pipeline.landing.unknown.unmapped import (
     Known,
     Noting,
     add,
     leaves_out,
     left_out,
 )
+from pipeline.landing.values.decode import decoding
+from pipeline.landing.vendors.adk import Event, Usage, decoder, is_unique
+from pipeline.landing.vendors.adk_steps import Transcript, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pipeline.landing.model import Status, Step
-    from pipeline.landing.reader import Head, Piece
+    from pipeline.landing.records.reader import Head, Piece
 
 
 @leaves_out(

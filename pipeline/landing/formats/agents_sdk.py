@@ -6,24 +6,24 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, field
 
-from pipeline.landing import scattered
-from pipeline.landing.decode import decoding
+from pipeline.landing.chats.said import together
+from pipeline.landing.chats.spoken import read, usage_of, word
+from pipeline.landing.chats.unheard import unheard, unknown_usage
 from pipeline.landing.formats import Format
-from pipeline.landing.genai import text
-from pipeline.landing.literal import raw
 from pipeline.landing.model import RejectError, When
-from pipeline.landing.said import together
-from pipeline.landing.spans import Reading, Span, nanos
-from pipeline.landing.spoken import read, usage_of, word
-from pipeline.landing.trace import run_of
-from pipeline.landing.unheard import unheard, unknown_usage
-from pipeline.landing.unmapped import Noting, Unmapped, add, decoder, note, rest
+from pipeline.landing.records import scattered
+from pipeline.landing.traces.genai import text
+from pipeline.landing.traces.spans import Reading, Span, nanos
+from pipeline.landing.traces.trace import run_of
+from pipeline.landing.unknown.unmapped import Noting, Unmapped, add, decoder, note, rest
+from pipeline.landing.values.decode import decoding
+from pipeline.landing.values.literal import raw
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pipeline.landing.model import Run
-    from pipeline.landing.reader import Head, Piece, Source
+    from pipeline.landing.records.reader import Head, Piece, Source
 
 
 class Item(Noting):

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.annotation.model import SCALE, Annotation
 from pipeline.errors import UnknownNameError
-from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
 from pipeline.landing.model import RejectError
-from pipeline.landing.unmapped import Known, Noting, decoder, with_unmapped
+from pipeline.landing.unknown.unmapped import Known, Noting, decoder, with_unmapped
+from pipeline.landing.values.decode import decoding
 from pipeline.schema import DIMENSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pipeline.landing.reader import Head, Piece
+    from pipeline.landing.records.reader import Head, Piece
 
 MOST_UINT32 = (1 << 32) - 1
 

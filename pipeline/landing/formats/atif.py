@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET, field
 
-from pipeline.landing.atif_steps import Happening, steps_happened
-from pipeline.landing.chat import final_output, no_signal, passed, steps_of
-from pipeline.landing.decode import decoding
+from pipeline.landing.chats.chat import final_output, no_signal, passed, steps_of
+from pipeline.landing.chats.messages import Message, Raw  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.formats import Format
-from pipeline.landing.messages import Message, Raw  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.model import Run
-from pipeline.landing.unmapped import (
+from pipeline.landing.unknown.unmapped import (
     Known,
     Noting,
     decoder,
     leaves_out,
     left_out,
 )
+from pipeline.landing.values.decode import decoding
+from pipeline.landing.vendors.atif_steps import Happening, steps_happened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pipeline.landing.reader import Head, Piece
+    from pipeline.landing.records.reader import Head, Piece
 
 
 @leaves_out("tool_definitions")

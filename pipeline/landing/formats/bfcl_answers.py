@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET
 
-from pipeline.landing.decode import decoding
-from pipeline.landing.fields import NO_STEPS
 from pipeline.landing.formats import Format, Many
 from pipeline.landing.formats.bfcl_result import suite_of
 from pipeline.landing.model import Expected, References, RejectError, Task
-from pipeline.landing.python_calls import PythonCall, calls_of
-from pipeline.landing.unmapped import Noting, decoder
+from pipeline.landing.unknown.unmapped import Noting, decoder
+from pipeline.landing.values.decode import decoding
+from pipeline.landing.values.fields import NO_STEPS
+from pipeline.landing.values.python_calls import PythonCall, calls_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pipeline.landing.reader import Head, Piece
+    from pipeline.landing.records.reader import Head, Piece
 
 
 class Record(Noting):

@@ -9,20 +9,20 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import asdict
 
-from pipeline.landing.decode import decoding
-from pipeline.landing.fields import StepColumns, unlisted
+from pipeline.landing.chats.messages import Id, Raw
 from pipeline.landing.formats import Format, Many
-from pipeline.landing.messages import Id, Raw
 from pipeline.landing.model import Kind, Outline, RejectError, Run
-from pipeline.landing.python_calls import calls_of
-from pipeline.landing.reader import HEAD_BYTES
-from pipeline.landing.unmapped import Noting, decoder, leaves_out, left_out
+from pipeline.landing.records.reader import HEAD_BYTES
+from pipeline.landing.unknown.unmapped import Noting, decoder, leaves_out, left_out
+from pipeline.landing.values.decode import decoding
+from pipeline.landing.values.fields import StepColumns, unlisted
+from pipeline.landing.values.python_calls import calls_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from pipeline.landing.fields import Columns
-    from pipeline.landing.reader import Head, Piece, Source
+    from pipeline.landing.records.reader import Head, Piece, Source
+    from pipeline.landing.values.fields import Columns
 
 
 @leaves_out("inference_log", "reasoning_content")

@@ -6,24 +6,24 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UnsetType
 
-from pipeline.landing.adk import is_unique
-from pipeline.landing.chat import final_output
-from pipeline.landing.claude_lines import SYNTHETIC, Envelope, Message, decode_line
-from pipeline.landing.claude_steps import Conversation
+from pipeline.landing.chats.chat import final_output
+from pipeline.landing.chats.transcript import known
 from pipeline.landing.formats import Format
 from pipeline.landing.model import Run
-from pipeline.landing.session import first_and_last, parents_first, read_lines
-from pipeline.landing.transcript import known
-from pipeline.landing.unmapped import left_out, note
+from pipeline.landing.records.session import first_and_last, parents_first, read_lines
+from pipeline.landing.unknown.unmapped import left_out, note
+from pipeline.landing.vendors.adk import is_unique
+from pipeline.landing.vendors.claude_lines import SYNTHETIC, Envelope, Message, decode_line
+from pipeline.landing.vendors.claude_steps import Conversation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import msgspec
 
-    from pipeline.landing.claude_lines import Line
     from pipeline.landing.model import Damage, Status
-    from pipeline.landing.reader import Head, Piece
+    from pipeline.landing.records.reader import Head, Piece
+    from pipeline.landing.vendors.claude_lines import Line
 
 
 def _without_repeats(lines: Sequence[Line]) -> Iterator[Line]:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pipeline.landing.adk import is_unique
-from pipeline.landing.chat import final_output
-from pipeline.landing.codex_stream import Failure, Item  # noqa: TC001 - msgspec reads types at run time
+from pipeline.landing.chats.chat import final_output
+from pipeline.landing.chats.transcript import Transcript, label, spend
 from pipeline.landing.formats import Format
 from pipeline.landing.model import Run, Status
-from pipeline.landing.session import read_lines
-from pipeline.landing.transcript import Transcript, label, spend
-from pipeline.landing.unmapped import (
+from pipeline.landing.records.session import read_lines
+from pipeline.landing.unknown.unmapped import (
     Known,
     Noting,
     Unmapped,
@@ -21,12 +19,14 @@ from pipeline.landing.unmapped import (
     left_out,
     noted,
 )
+from pipeline.landing.vendors.adk import is_unique
+from pipeline.landing.vendors.codex_stream import Failure, Item  # noqa: TC001 - msgspec reads types at run time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pipeline.landing.model import Damage, Step
-    from pipeline.landing.reader import Head, Piece
+    from pipeline.landing.records.reader import Head, Piece
 
 
 @leaves_out("cached_input_tokens", "reasoning_output_tokens")

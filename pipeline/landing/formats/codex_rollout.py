@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from pipeline.landing.adk import is_unique
-from pipeline.landing.chat import final_output
-from pipeline.landing.codex_steps import Item, Items, TokenInfo
+from pipeline.landing.chats.chat import final_output
+from pipeline.landing.chats.transcript import known
 from pipeline.landing.formats import Format
 from pipeline.landing.model import Run, When
-from pipeline.landing.session import first_and_last, read_lines
-from pipeline.landing.transcript import known
-from pipeline.landing.unmapped import (
+from pipeline.landing.records.session import first_and_last, read_lines
+from pipeline.landing.unknown.unmapped import (
     Known,
     Noting,
     Unmapped,
@@ -24,12 +22,14 @@ from pipeline.landing.unmapped import (
     left_out,
     noted,
 )
+from pipeline.landing.vendors.adk import is_unique
+from pipeline.landing.vendors.codex_steps import Item, Items, TokenInfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from pipeline.landing.model import Damage
-    from pipeline.landing.reader import Head, Piece
+    from pipeline.landing.records.reader import Head, Piece
 
 
 @leaves_out(

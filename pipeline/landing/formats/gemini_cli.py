@@ -8,26 +8,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pipeline.landing.adk import is_unique
-from pipeline.landing.chat import final_output
-from pipeline.landing.decode import decoding, refuse_invalid_utf8
+from pipeline.landing.chats.chat import final_output
+from pipeline.landing.chats.transcript import Transcript, known, label, settle
 from pipeline.landing.formats import Format
-from pipeline.landing.gemini import Records, Session, decode_line, noted
 from pipeline.landing.model import Run
-from pipeline.landing.session import read_lines
-from pipeline.landing.transcript import Transcript, known, label, settle
-from pipeline.landing.unmapped import (
+from pipeline.landing.records.session import read_lines
+from pipeline.landing.records.whole import is_one_value
+from pipeline.landing.unknown.unmapped import (
     decoder,
     left_out,
 )
-from pipeline.landing.whole import is_one_value
+from pipeline.landing.values.decode import decoding, refuse_invalid_utf8
+from pipeline.landing.vendors.adk import is_unique
+from pipeline.landing.vendors.gemini import Records, Session, decode_line, noted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pipeline.landing.gemini import Message, Tokens
     from pipeline.landing.model import Damage, Status, Step
-    from pipeline.landing.reader import Head, Piece, Source
+    from pipeline.landing.records.reader import Head, Piece, Source
+    from pipeline.landing.vendors.gemini import Message, Tokens
 
 _decode = decoder(Session)
 

@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET, UnsetType, field
 
-from pipeline.landing.chat import final_output, passed, prompt_hash_of, trial_number
-from pipeline.landing.decode import decoding
+from pipeline.landing.chats.chat import final_output, passed, prompt_hash_of, trial_number
+from pipeline.landing.chats.messages import Id, Raw, text_of
+from pipeline.landing.chats.unheard import unheard
 from pipeline.landing.formats import Format
-from pipeline.landing.inspect_archive import MAGIC, header, is_archive, others, reread, samples
-from pipeline.landing.inspect_steps import Turn, spoken, steps_of_chat
-from pipeline.landing.messages import Id, Raw, text_of
 from pipeline.landing.model import RejectError, Run, Step, Task, When
-from pipeline.landing.unheard import unheard
-from pipeline.landing.unmapped import (
+from pipeline.landing.unknown.unmapped import (
     Known,
     Noting,
     Unmapped,
@@ -27,11 +24,21 @@ from pipeline.landing.unmapped import (
     noted,
     rest,
 )
+from pipeline.landing.values.decode import decoding
+from pipeline.landing.vendors.inspect_archive import (
+    MAGIC,
+    header,
+    is_archive,
+    others,
+    reread,
+    samples,
+)
+from pipeline.landing.vendors.inspect_steps import Turn, spoken, steps_of_chat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pipeline.landing.reader import Head, Piece, Source
+    from pipeline.landing.records.reader import Head, Piece, Source
 
 
 @leaves_out("reasoning_tokens", "total_cost")

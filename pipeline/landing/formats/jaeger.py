@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from pipeline.landing.decode import decoding, decoding_some
 from pipeline.landing.formats import Format
 from pipeline.landing.model import RejectError
-from pipeline.landing.scattered import by_key, gathered, reread
-from pipeline.landing.spans import Event, Span
-from pipeline.landing.trace import run_of
-from pipeline.landing.unmapped import (
+from pipeline.landing.records.scattered import by_key, gathered, reread
+from pipeline.landing.traces.spans import Event, Span
+from pipeline.landing.traces.trace import run_of
+from pipeline.landing.traces.unread import left_out_attributes, unread
+from pipeline.landing.traces.vocabulary import understood
+from pipeline.landing.unknown.unmapped import (
     Known,
     Noting,
     Unmapped,
@@ -24,14 +25,13 @@ from pipeline.landing.unmapped import (
     note,
     noted,
 )
-from pipeline.landing.unread import left_out_attributes, unread
-from pipeline.landing.vocabulary import understood
+from pipeline.landing.values.decode import decoding, decoding_some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pipeline.landing.model import Run
-    from pipeline.landing.reader import Head, Piece, Source
+    from pipeline.landing.records.reader import Head, Piece, Source
 
 _MICRO = 1000
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
-from pipeline.landing.langfuse import (
+from pipeline.landing.model import RejectError
+from pipeline.landing.records.scattered import by_key, gathered, reread
+from pipeline.landing.traces.langfuse import (
     OF_OBSERVATION,
     OF_TRACE,
     Observation,
@@ -18,17 +19,16 @@ from pipeline.landing.langfuse import (
     plain_text,
     unknown,
 )
-from pipeline.landing.model import RejectError
-from pipeline.landing.scattered import by_key, gathered, reread
-from pipeline.landing.trace import run_of
-from pipeline.landing.unmapped import Unmapped, add, note, noted, rest
-from pipeline.landing.unread import left_out_attributes
+from pipeline.landing.traces.trace import run_of
+from pipeline.landing.traces.unread import left_out_attributes
+from pipeline.landing.unknown.unmapped import Unmapped, add, note, noted, rest
+from pipeline.landing.values.decode import decoding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pipeline.landing.model import Run
-    from pipeline.landing.reader import Head, Piece, Source
+    from pipeline.landing.records.reader import Head, Piece, Source
 
 _object = msgspec.json.Decoder(dict[str, Any]).decode
 _objects = msgspec.json.Decoder(list[dict[str, Any]]).decode

@@ -6,25 +6,33 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pipeline.landing import scattered, tabular
-from pipeline.landing.decode import decoding, decoding_some
+from pipeline.landing.chats.said import messages, together
+from pipeline.landing.chats.wrapped import told, unwrapped
 from pipeline.landing.formats import Format
-from pipeline.landing.genai import amount, count, text
-from pipeline.landing.literal import decoded, members, raw
 from pipeline.landing.model import RejectError, When
-from pipeline.landing.said import messages, together
-from pipeline.landing.spans import Reading, Span, nanos
-from pipeline.landing.trace import only_input, run_of
-from pipeline.landing.unmapped import Noting, Unmapped, add, decoder, leaves_out, left_out, rest
-from pipeline.landing.wrapped import told, unwrapped
+from pipeline.landing.records import scattered, tabular
+from pipeline.landing.traces.genai import amount, count, text
+from pipeline.landing.traces.spans import Reading, Span, nanos
+from pipeline.landing.traces.trace import only_input, run_of
+from pipeline.landing.unknown.unmapped import (
+    Noting,
+    Unmapped,
+    add,
+    decoder,
+    leaves_out,
+    left_out,
+    rest,
+)
+from pipeline.landing.values.decode import decoding, decoding_some
+from pipeline.landing.values.literal import decoded, members, raw
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pipeline.landing.model import Run
-    from pipeline.landing.places import Place
-    from pipeline.landing.reader import Head, Piece, Source
-    from pipeline.landing.spans import Role
+    from pipeline.landing.records.places import Place
+    from pipeline.landing.records.reader import Head, Piece, Source
+    from pipeline.landing.traces.spans import Role
 
 _ROLES: dict[str, Role] = {"llm": "llm", "chat_model": "llm", "tool": "tool"}
 _AGENT = "lc_agent_name"

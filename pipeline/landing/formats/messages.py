@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import asdict
 
-from pipeline.landing.built_in import is_vendors
-from pipeline.landing.chat import prompt_hash_of
-from pipeline.landing.chat_columns import Chats
-from pipeline.landing.decode import decoding
+from pipeline.landing.chats.built_in import is_vendors
+from pipeline.landing.chats.chat import prompt_hash_of
+from pipeline.landing.chats.chat_columns import Chats
+from pipeline.landing.chats.parts import holds_calls
+from pipeline.landing.chats.spoken import calls_of, chat_of, failed, spend, usage_of, word
+from pipeline.landing.chats.unheard import LEFT_OUT, unheard, unknown_usage
 from pipeline.landing.formats import Format, Many
-from pipeline.landing.literal import members
 from pipeline.landing.model import Expected, Outline, References, RejectError, Run
-from pipeline.landing.parts import holds_calls
-from pipeline.landing.spoken import calls_of, chat_of, failed, spend, usage_of, word
-from pipeline.landing.unheard import LEFT_OUT, unheard, unknown_usage
-from pipeline.landing.unmapped import add, rest
+from pipeline.landing.unknown.unmapped import add, rest
+from pipeline.landing.values.decode import decoding
+from pipeline.landing.values.literal import members
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pipeline.landing.reader import Head, Piece, Source
-    from pipeline.landing.spoken import Heard
-    from pipeline.landing.unmapped import Unmapped
+    from pipeline.landing.chats.spoken import Heard
+    from pipeline.landing.records.reader import Head, Piece, Source
+    from pipeline.landing.unknown.unmapped import Unmapped
 
 _decode = msgspec.json.Decoder(dict[str, Any] | list[Any]).decode
 _ROLES = {"system", "developer", "user", "assistant", "tool", "function", "model"}

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pipeline.landing.chat import prompt_hash
-from pipeline.landing.decode import decoding
+from pipeline.landing.chats.chat import prompt_hash
+from pipeline.landing.chats.transcript import Transcript, charge, known
 from pipeline.landing.formats import Format
-from pipeline.landing.mini_swe import Extra, Message
 from pipeline.landing.model import Run
-from pipeline.landing.session import first_and_last
-from pipeline.landing.transcript import Transcript, charge, known
-from pipeline.landing.unmapped import (
+from pipeline.landing.records.session import first_and_last
+from pipeline.landing.unknown.unmapped import (
     Known,
     Noting,
     add,
@@ -25,12 +23,14 @@ from pipeline.landing.unmapped import (
     leaves_out,
     left_out,
 )
+from pipeline.landing.values.decode import decoding
+from pipeline.landing.vendors.mini_swe import Extra, Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pipeline.landing.model import Status
-    from pipeline.landing.reader import Head, Piece
+    from pipeline.landing.records.reader import Head, Piece
 
 
 @leaves_out("api_calls")

@@ -9,31 +9,31 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict
 
-from pipeline.landing.chat import (
+from pipeline.landing.chats.chat import (
     no_signal,
     prompt_hash_of,
     trial_number,
 )
-from pipeline.landing.chat_columns import Chats
-from pipeline.landing.decode import decoding
+from pipeline.landing.chats.chat_columns import Chats
+from pipeline.landing.chats.messages import Id, Message, Raw
+from pipeline.landing.chats.parts import holds_calls
+from pipeline.landing.chats.spoken import Heard, chat_of, spend, usage_of
+from pipeline.landing.chats.unheard import unknown_usage
 from pipeline.landing.formats import Format, Many
-from pipeline.landing.messages import Id, Message, Raw
 from pipeline.landing.model import Expected, Outline, References, RejectError, Run
-from pipeline.landing.parts import holds_calls
-from pipeline.landing.spoken import Heard, chat_of, spend, usage_of
-from pipeline.landing.unheard import unknown_usage
-from pipeline.landing.unmapped import (
+from pipeline.landing.unknown.unmapped import (
     Noting,
     add,
     decoder,
     leaves_out,
     left_out,
 )
+from pipeline.landing.values.decode import decoding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pipeline.landing.reader import Head, Piece
+    from pipeline.landing.records.reader import Head, Piece
 
 
 class Record(Noting):

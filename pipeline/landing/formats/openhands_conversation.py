@@ -13,25 +13,33 @@ from uuid import UUID
 
 import msgspec
 
-from pipeline.landing import openhands_sdk, openhands_steps
-from pipeline.landing.chat import final_output
-from pipeline.landing.decode import decoding, refuse_invalid_utf8
-from pipeline.landing.folders import STATE
+from pipeline.landing.chats.chat import final_output
+from pipeline.landing.chats.transcript import known
 from pipeline.landing.formats import Format
-from pipeline.landing.head import BOM
 from pipeline.landing.model import Damage, RejectError, Run
-from pipeline.landing.reader import Piece, as_text
-from pipeline.landing.session import first_and_last
-from pipeline.landing.transcript import known
-from pipeline.landing.unmapped import Known, Noting, Unmapped, add, decoder, leaves_out, left_out
+from pipeline.landing.records.head import BOM
+from pipeline.landing.records.reader import Piece, as_text
+from pipeline.landing.records.session import first_and_last
+from pipeline.landing.source.folders import STATE
+from pipeline.landing.unknown.unmapped import (
+    Known,
+    Noting,
+    Unmapped,
+    add,
+    decoder,
+    leaves_out,
+    left_out,
+)
+from pipeline.landing.values.decode import decoding, refuse_invalid_utf8
+from pipeline.landing.vendors import openhands_sdk, openhands_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pipeline.landing.model import Status
-    from pipeline.landing.openhands_steps import Events
-    from pipeline.landing.places import Place
-    from pipeline.landing.reader import Head, Source
+    from pipeline.landing.records.places import Place
+    from pipeline.landing.records.reader import Head, Source
+    from pipeline.landing.vendors.openhands_steps import Events
 
 
 class Llm(msgspec.Struct):

@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pipeline.landing import openhands_sdk
-from pipeline.landing.chat import final_output
-from pipeline.landing.decode import decoding
+from pipeline.landing.chats.chat import final_output
 from pipeline.landing.formats import Format
 from pipeline.landing.model import Run
-from pipeline.landing.openhands import Event, is_event
-from pipeline.landing.openhands_steps import collect
-from pipeline.landing.session import first_and_last
-from pipeline.landing.unmapped import left_out
+from pipeline.landing.records.session import first_and_last
+from pipeline.landing.unknown.unmapped import left_out
+from pipeline.landing.values.decode import decoding
+from pipeline.landing.vendors import openhands_sdk
+from pipeline.landing.vendors.openhands import Event, is_event
+from pipeline.landing.vendors.openhands_steps import collect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pipeline.landing.reader import Head, Piece
+    from pipeline.landing.records.reader import Head, Piece
 
 _decode = msgspec.json.Decoder(list[msgspec.Raw]).decode
 

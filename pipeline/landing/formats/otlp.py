@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from pipeline.landing.decode import decoding
 from pipeline.landing.formats import Format
-from pipeline.landing.genai import tells_messages
-from pipeline.landing.members import members_but
 from pipeline.landing.model import RejectError
-from pipeline.landing.otlp import Entry, camel, hex_id
-from pipeline.landing.otlp_export import (
+from pipeline.landing.records.members import members_but
+from pipeline.landing.records.reader import HEAD_BYTES, Piece
+from pipeline.landing.records.scattered import Part, gathered, reread
+from pipeline.landing.traces.genai import tells_messages
+from pipeline.landing.traces.otlp import Entry, camel, hex_id
+from pipeline.landing.traces.otlp_export import (
     MEMBERS,
     VOCABULARY,
     Found,
@@ -28,18 +29,17 @@ from pipeline.landing.otlp_export import (
     one,
     unknown_around,
 )
-from pipeline.landing.otlp_trace import Trace
-from pipeline.landing.reader import HEAD_BYTES, Piece
-from pipeline.landing.scattered import Part, gathered, reread
-from pipeline.landing.trace import run_of
-from pipeline.landing.unmapped import Unmapped, add, decoder, left_out, note, noted
-from pipeline.landing.unread import left_out_attributes
+from pipeline.landing.traces.otlp_trace import Trace
+from pipeline.landing.traces.trace import run_of
+from pipeline.landing.traces.unread import left_out_attributes
+from pipeline.landing.unknown.unmapped import Unmapped, add, decoder, left_out, note, noted
+from pipeline.landing.values.decode import decoding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pipeline.landing.model import Run
-    from pipeline.landing.reader import Head, Source
+    from pipeline.landing.records.reader import Head, Source
 
 
 class Named(msgspec.Struct):

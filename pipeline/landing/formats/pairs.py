@@ -8,17 +8,17 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict
 
-from pipeline.landing.decode import decoding
-from pipeline.landing.fields import StepColumns, by_field, unlisted
 from pipeline.landing.formats import Format, Many
 from pipeline.landing.model import Expected, Outline, References, RejectError, Run
-from pipeline.landing.unmapped import Noting, Unmapped, add, decoder
+from pipeline.landing.unknown.unmapped import Noting, Unmapped, add, decoder
+from pipeline.landing.values.decode import decoding
+from pipeline.landing.values.fields import StepColumns, by_field, unlisted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pipeline.landing.fields import Columns
-    from pipeline.landing.reader import Head, Piece
+    from pipeline.landing.records.reader import Head, Piece
+    from pipeline.landing.values.fields import Columns
 
 
 class Call(Noting):

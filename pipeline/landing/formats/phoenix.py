@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pipeline.landing.decode import decoding_some
 from pipeline.landing.formats import Format
 from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at run time
-from pipeline.landing.openinference import KIND
-from pipeline.landing.spans import Event, Span, nanos
-from pipeline.landing.tabular import gathered_rows, refuse_damage, reread
-from pipeline.landing.trace import run_of
-from pipeline.landing.unmapped import Unmapped, add, rest
-from pipeline.landing.unread import left_out_attributes, unread
-from pipeline.landing.vocabulary import understood
+from pipeline.landing.records.tabular import gathered_rows, refuse_damage, reread
+from pipeline.landing.traces.openinference import KIND
+from pipeline.landing.traces.spans import Event, Span, nanos
+from pipeline.landing.traces.trace import run_of
+from pipeline.landing.traces.unread import left_out_attributes, unread
+from pipeline.landing.traces.vocabulary import understood
+from pipeline.landing.unknown.unmapped import Unmapped, add, rest
+from pipeline.landing.values.decode import decoding_some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pipeline.landing.model import Run
-    from pipeline.landing.reader import Head, Piece
+    from pipeline.landing.records.reader import Head, Piece
 
 TRACE, SPAN = "context.trace_id", "context.span_id"
 _PREFIX = "attributes."

@@ -9,17 +9,17 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict, fields
 
-from pipeline.landing.chat import final_output, trial_number
-from pipeline.landing.decode import decoding
-from pipeline.landing.fields import listed
+from pipeline.landing.chats.chat import final_output, trial_number
 from pipeline.landing.formats import Format, Many
 from pipeline.landing.model import Outline, RejectError, Run, Step, Task, When
-from pipeline.landing.unmapped import Noting, decoder, note
+from pipeline.landing.unknown.unmapped import Noting, decoder, note
+from pipeline.landing.values.decode import decoding
+from pipeline.landing.values.fields import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from pipeline.landing.reader import Head, Piece, Source
+    from pipeline.landing.records.reader import Head, Piece, Source
 
 StepType = Literal["llm_call", "tool_call", "observation", "final"]
 

@@ -6,24 +6,24 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pipeline.landing.decode import decoding, decoding_some
 from pipeline.landing.formats import Format
-from pipeline.landing.genai import first
-from pipeline.landing.literal import members
 from pipeline.landing.model import RejectError
-from pipeline.landing.openinference import KIND
-from pipeline.landing.scattered import by_key, gathered, reread
-from pipeline.landing.spans import Event, Span, nanos
-from pipeline.landing.trace import run_of
-from pipeline.landing.unmapped import Unmapped, add, rest
-from pipeline.landing.unread import left_out_attributes, unread
-from pipeline.landing.vocabulary import understood
+from pipeline.landing.records.scattered import by_key, gathered, reread
+from pipeline.landing.traces.genai import first
+from pipeline.landing.traces.openinference import KIND
+from pipeline.landing.traces.spans import Event, Span, nanos
+from pipeline.landing.traces.trace import run_of
+from pipeline.landing.traces.unread import left_out_attributes, unread
+from pipeline.landing.traces.vocabulary import understood
+from pipeline.landing.unknown.unmapped import Unmapped, add, rest
+from pipeline.landing.values.decode import decoding, decoding_some
+from pipeline.landing.values.literal import members
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pipeline.landing.model import Run
-    from pipeline.landing.reader import Head, Piece
+    from pipeline.landing.records.reader import Head, Piece
 
 _SESSION = ("gen_ai.conversation.id", "session.id")
 _VOCABULARY = ("gen_ai.", "llm.", "openinference.", "ai.")

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from pipeline.landing.chat import prompt_hash
-from pipeline.landing.decode import decoding
+from pipeline.landing.chats.chat import prompt_hash
+from pipeline.landing.chats.messages import Message as ChatMessage
+from pipeline.landing.chats.messages import text_of
+from pipeline.landing.chats.transcript import Outcome, Transcript, charge, known, raw
 from pipeline.landing.formats import Format
-from pipeline.landing.messages import Message as ChatMessage
-from pipeline.landing.messages import text_of
 from pipeline.landing.model import RejectError, Run
-from pipeline.landing.transcript import Outcome, Transcript, charge, known, raw
-from pipeline.landing.unmapped import (
+from pipeline.landing.unknown.unmapped import (
     Known,
     Noting,
     Unmapped,
@@ -23,12 +22,13 @@ from pipeline.landing.unmapped import (
     leaves_out,
     left_out,
 )
+from pipeline.landing.values.decode import decoding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pipeline.landing.model import Status
-    from pipeline.landing.reader import Head, Piece, Source
+    from pipeline.landing.records.reader import Head, Piece, Source
 
 
 @leaves_out("extra_info", "messages", "query", "state", "thinking_blocks")

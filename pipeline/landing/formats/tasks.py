@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pipeline.landing.decode import decoding
-from pipeline.landing.fields import NO_STEPS
 from pipeline.landing.formats import Format, Many
 from pipeline.landing.model import Expected, References, RejectError, Task, Tool
-from pipeline.landing.unmapped import Noting, decoder
+from pipeline.landing.unknown.unmapped import Noting, decoder
+from pipeline.landing.values.decode import decoding
+from pipeline.landing.values.fields import NO_STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pipeline.landing.reader import Head, Piece
+    from pipeline.landing.records.reader import Head, Piece
 
 
 class Record(Noting):

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET
 
-from pipeline.landing.decode import decoding
+from pipeline.landing.chats.messages import Raw  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.formats import Format, tau2_results
-from pipeline.landing.messages import Raw  # noqa: TC001 - msgspec reads types at run time
-from pipeline.landing.reader import HEAD_BYTES, Source
-from pipeline.landing.tau2 import Context, Info, TaskRecord, prepare
-from pipeline.landing.tau2_ticks import Tick, messages_of, unmapped_of
-from pipeline.landing.unmapped import (
+from pipeline.landing.records.reader import HEAD_BYTES, Source
+from pipeline.landing.unknown.unmapped import (
     MARK,
     decoder,
     left_out,
 )
+from pipeline.landing.values.decode import decoding
+from pipeline.landing.vendors.tau2 import Context, Info, TaskRecord, prepare
+from pipeline.landing.vendors.tau2_ticks import Tick, messages_of, unmapped_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pipeline.landing.model import Run, Task
-    from pipeline.landing.reader import Head, Piece
+    from pipeline.landing.records.reader import Head, Piece
 
 
 class _Spoken(msgspec.Struct):

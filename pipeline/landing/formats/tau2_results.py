@@ -8,22 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import msgspec
 from msgspec import UNSET, field
 
-from pipeline.landing.chat import final_output, passed, steps_of, trial_number
-from pipeline.landing.decode import decoding
+from pipeline.landing.chats.chat import final_output, passed, steps_of, trial_number
+from pipeline.landing.chats.messages import Id, Message, Raw
 from pipeline.landing.formats import Format
-from pipeline.landing.messages import Id, Message, Raw
 from pipeline.landing.model import Expected, References, Run, Status, Task
-from pipeline.landing.reader import HEAD_BYTES
-from pipeline.landing.tau2 import (
-    Action,
-    Context,
-    Info,
-    Judged,
-    TaskRecord,
-    compare_args,
-    prepare,
-)
-from pipeline.landing.unmapped import (
+from pipeline.landing.records.reader import HEAD_BYTES
+from pipeline.landing.unknown.unmapped import (
     MARK,
     Unmapped,
     add,
@@ -32,11 +22,21 @@ from pipeline.landing.unmapped import (
     left_out,
     rest,
 )
+from pipeline.landing.values.decode import decoding
+from pipeline.landing.vendors.tau2 import (
+    Action,
+    Context,
+    Info,
+    Judged,
+    TaskRecord,
+    compare_args,
+    prepare,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pipeline.landing.reader import Head, Piece, Source
+    from pipeline.landing.records.reader import Head, Piece, Source
 
 
 @leaves_out("raw_data", "requestor", "turn_idx")

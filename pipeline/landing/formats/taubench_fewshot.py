@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from pipeline.landing.chat import final_output, no_signal, steps_of
-from pipeline.landing.decode import decoding
+from pipeline.landing.chats.chat import final_output, no_signal, steps_of
+from pipeline.landing.chats.messages import Message
 from pipeline.landing.formats import Format
-from pipeline.landing.messages import Message
 from pipeline.landing.model import RejectError, Run
-from pipeline.landing.unmapped import Noting, decoder
+from pipeline.landing.unknown.unmapped import Noting, decoder
+from pipeline.landing.values.decode import decoding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pipeline.landing.reader import Head, Piece
+    from pipeline.landing.records.reader import Head, Piece
 
 
 class Record(Noting):

@@ -8,28 +8,28 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import asdict
 
-from pipeline.landing.canonical import canonical_json
-from pipeline.landing.chat import (
+from pipeline.landing.chats.chat import (
     passed,
     prompt_hash_of,
     trial_number,
 )
-from pipeline.landing.chat_columns import Chats
-from pipeline.landing.decode import decoding
+from pipeline.landing.chats.chat_columns import Chats
+from pipeline.landing.chats.messages import Message, Raw, text_of
 from pipeline.landing.formats import Format, Many
-from pipeline.landing.messages import Message, Raw, text_of
 from pipeline.landing.model import Expected, Outline, References, Run, Task
-from pipeline.landing.unmapped import (
+from pipeline.landing.unknown.unmapped import (
     Known,
     Noting,
     decoder,
     left_out,
 )
+from pipeline.landing.values.canonical import canonical_json
+from pipeline.landing.values.decode import decoding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pipeline.landing.reader import Head, Piece
+    from pipeline.landing.records.reader import Head, Piece
 
 
 class Action(Known):

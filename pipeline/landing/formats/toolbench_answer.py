@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import field
 
-from pipeline.landing.chat import steps_of
-from pipeline.landing.decode import decoding
+from pipeline.landing.chats.chat import steps_of
+from pipeline.landing.chats.messages import Message  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.formats import Format
-from pipeline.landing.messages import Message  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.model import Run
-from pipeline.landing.toolbench import answer, failed
-from pipeline.landing.unmapped import Known, Noting, decoder, leaves_out, left_out
+from pipeline.landing.unknown.unmapped import Known, Noting, decoder, leaves_out, left_out
+from pipeline.landing.values.decode import decoding
+from pipeline.landing.vendors.toolbench import answer, failed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pipeline.landing.reader import Head, Piece
+    from pipeline.landing.records.reader import Head, Piece
 
 
 @leaves_out(

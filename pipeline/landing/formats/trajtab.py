@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from pipeline.landing.decode import decoding
-from pipeline.landing.fields import listed
 from pipeline.landing.formats import Format, Many
 from pipeline.landing.model import Expected, References, RejectError, Run, Step, Told
-from pipeline.landing.unmapped import decoder
+from pipeline.landing.unknown.unmapped import decoder
+from pipeline.landing.values.decode import decoding
+from pipeline.landing.values.fields import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pipeline.landing.reader import Head, Piece
+    from pipeline.landing.records.reader import Head, Piece
 
 
 class Record(Told, kw_only=True, forbid_unknown_fields=True):

@@ -1,0 +1,1 @@
+"""Runs that landed before: which are the same, which copy counts, parts of traces made one."""

@@ -1,0 +1,1 @@
+"""Messages in any shape to steps: what was said, called and returned."""

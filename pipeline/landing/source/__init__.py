@@ -1,0 +1,1 @@
+"""What the user named, as files: paths, folders, globs, archives, streams; packed or not."""

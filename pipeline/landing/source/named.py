@@ -1,0 +1,80 @@
+"""What the user named, as files to land: paths, folders, globs, the standard input."""
+
+from __future__ import annotations
+
+import glob
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipeline.errors import SourceNotFoundError
+from pipeline.landing.records.reader import Source, as_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+STDIN = Path("/dev/stdin")
+"""What `-` names; it is read once, through a copy."""
+
+
+LAKE = "lake.json"
+"""What a lake is known by: no log is in it."""
+
+
+def _files_under(folder: Path) -> list[Path]:
+    """Return the files of a folder but for hidden ones and those of lakes, in order."""
+    found = [path for path in folder.rglob("*") if path.is_file()]
+    lakes = {
+        path.parent for path in found if path.name == LAKE and (path.parent / "batches").is_dir()
+    }
+    return sorted(
+        path
+        for path in found
+        if not any(part.startswith(".") for part in path.relative_to(folder).parts)
+        and lakes.isdisjoint(path.parents)
+    )
+
+
+def _resolved(file: Path, folders: dict[Path, Path]) -> Path:
+    """Return where a file really is; `folders` keeps where folders are, which hold many files."""
+    if file.is_symlink():
+        return file.resolve()
+    if file.parent not in folders:
+        folders[file.parent] = file.parent.resolve()
+    return folders[file.parent] / file.name
+
+
+def expand(named: Sequence[str]) -> list[Source]:
+    """Turn paths, folders and globs into sources, each file once, in a stable order.
+
+    `-` is the standard input.
+
+    Raises:
+        SourceNotFoundError: a path does not exist, a glob matches nothing, a folder has no file.
+    """
+    found: dict[Path, Source] = {}
+    folders: dict[Path, Path] = {}
+    for text in named:
+        if not text:  # else it would be the current folder: all of it, for an unset variable
+            raise SourceNotFoundError(
+                "a source is an empty text; name a file or folder, or . for here"
+            )
+        path = STDIN if text == "-" else Path(text)
+        if path.is_dir():
+            files = _files_under(path)
+            if not files:
+                raise SourceNotFoundError(f"{text}: the folder holds no file to land")
+        elif path.exists():
+            files = [path]
+        elif glob.has_magic(text):
+            matches = glob.glob(text, recursive=True)  # noqa: PTH207 - the pattern may be absolute
+            files = [Path(match) for match in sorted(matches)]
+            files = [file for file in files if file.is_file()]
+            if not files:
+                raise SourceNotFoundError(f"{text}: the pattern matches no file")
+        else:
+            raise SourceNotFoundError(f"{text}: no such file or folder")
+        for file in files:
+            found.setdefault(
+                _resolved(file, folders), Source(file, "-" if file == STDIN else as_text(file))
+            )
+    return list(found.values())

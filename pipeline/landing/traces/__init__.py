@@ -1,0 +1,1 @@
+"""Spans to runs: the tree they make, and the vocabularies in which tracers tell of agents."""

@@ -1,0 +1,255 @@
+"""Langfuse's records as typed structs: observations as spans, a trace as what it says of a run."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from pipeline.landing.chats.said import Call, Said, messages, together
+from pipeline.landing.chats.unheard import unheard
+from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at run time
+from pipeline.landing.traces.genai import amount, count, text, undecorated
+from pipeline.landing.traces.openinference import KIND
+from pipeline.landing.traces.spans import Reading, Span, nanos
+from pipeline.landing.traces.trace import only_input
+from pipeline.landing.traces.unread import unread
+from pipeline.landing.traces.vocabulary import understood
+from pipeline.landing.unknown.unmapped import Unmapped, add, rest
+from pipeline.landing.values.literal import decoded, members, raw
+
+if TYPE_CHECKING:
+    from pipeline.landing.model import Run
+    from pipeline.landing.traces.spans import Role
+
+_ROLES: dict[str, Role] = {"GENERATION": "llm", "TOOL": "tool", "AGENT": "agent"}
+_TECHNICAL = {"attributes", "resourceAttributes", "scope"}
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
+
+
+class Observation(msgspec.Struct, rename="camel"):
+    """One observation: a span, a generation, a tool's call."""
+
+    id: str
+    trace_id: str | None = None
+    parent_observation_id: str | None = None
+    type: str = ""
+    name: str | None = None
+    start_time: When = None
+    end_time: When = None
+    level: str | None = None
+    status_message: str | None = None
+    input: Any = None
+    output: Any = None
+    metadata: Any = None
+    model: str | None = None
+    usage_details: Any = None
+    usage: Any = None
+    input_usage: Any = None
+    output_usage: Any = None
+    prompt_tokens: Any = None
+    completion_tokens: Any = None
+    total_cost: Any = None
+    calculated_total_cost: Any = None
+    tool_calls: Any = None
+    tool_call_names: Any = None
+
+    def span(self) -> Span:
+        """Return the observation as a span, with its reading."""
+        metadata = _decoded(self.metadata)
+        failed = self.level == "ERROR"
+        span = Span(
+            id=self.id,
+            parent=self.parent_observation_id or None,
+            name=self.name or "",
+            start=nanos(self.start_time),
+            end=nanos(self.end_time),
+            failed=failed,
+            error=self.status_message if failed else None,
+            attributes=members(metadata, "attributes"),
+            resource=members(metadata, "resourceAttributes"),
+        )
+        inside = understood(span).reading
+        span.reading = self._reading(_role(self.type, span), inside)
+        span.attributes = {**metadata, **span.attributes}
+        return span
+
+    def _reading(self, role: Role, inside: Reading) -> Reading:
+        """Return what the observation says; `inside` is what the tracer's attributes say."""
+        if role == "other":
+            return Reading(says=inside.says)
+        reading = Reading(role=role, name=inside.name or self._named(role))
+        if role == "tool":
+            value = only_input(self.input)
+            reading.arguments = raw(value) if value is not None else inside.arguments
+            reading.output = self.output
+        if role == "llm":
+            reading.heard = messages(self.input, "user")
+            reading.says = self._says()
+            reading.input_tokens, reading.output_tokens = self._tokens()
+            reading.cost_usd = amount(self.total_cost) or amount(self.calculated_total_cost)
+            reading.model = self.model
+        reading.fill(inside)
+        return reading
+
+    def _named(self, role: Role) -> str | None:
+        if role == "tool":
+            return undecorated(self.name or "")
+        # Some frameworks name an agent by a fresh id: a name no two runs share groups nothing.
+        return None if role == "llm" or _UUID.search(self.name or "") else self.name
+
+    def _says(self) -> Said | None:
+        said = together(messages(self.output, "assistant"))
+        calls = self.tool_calls if isinstance(self.tool_calls, list) else []
+        if not calls or (said is not None and said.calls):
+            return said
+        names = self.tool_call_names if isinstance(self.tool_call_names, list) else []
+        told = [_decoded(call) for call in calls]
+        named = [
+            call.get("name") or name for call, name in zip(told, [*names, *told], strict=False)
+        ]
+        found = [
+            Call(str(name), raw(call.get("arguments", msgspec.UNSET)), text(call.get("id")))
+            for call, name in zip(told, named, strict=True)
+            if isinstance(name, str)
+        ]
+        return Said("assistant", said.text if said else None, found)
+
+    def _tokens(self) -> tuple[int | None, int | None]:
+        details, usage = _decoded(self.usage_details), _decoded(self.usage)
+        if (parted := _parted(details)) is not None:
+            return parted
+        given = (
+            (self.input_usage, self.output_usage),
+            (details.get("input"), details.get("output")),
+            (usage.get("input"), usage.get("output")),
+            (self.prompt_tokens, self.completion_tokens),
+        )
+        counts = [(count(read), count(written)) for read, written in given]
+        # A generation without usage is exported with zeros.
+        return next(((read, written) for read, written in counts if read or written), (None, None))
+
+
+_WRITTEN = re.compile("output|completion|reasoning")
+
+
+def _parted(details: dict[str, Any]) -> tuple[int, int] | None:
+    """Return tokens read and written where cached ones or thoughts are told beside the others.
+
+    The total tells: then it is the sum of all. Where it is that of input and output alone, the
+    others are a part of these.
+
+    >>> _parted({"input": 5, "cache_read_input_tokens": 30, "output": 2, "total": 37})
+    (35, 2)
+    >>> _parted({"input": 35, "cache_read_input_tokens": 30, "output": 2, "total": 37}) is None
+    True
+    """
+    counts = {name: count(value) or 0 for name, value in details.items()}
+    total = counts.pop("total", 0)
+    if total != sum(counts.values()) or not counts.keys() - {"input", "output"}:
+        return None
+    written = sum(value for name, value in counts.items() if _WRITTEN.search(name))
+    return total - written, written
+
+
+OF_OBSERVATION = {
+    *Observation.__struct_encode_fields__, "bookmarked", "calculatedInputCost",
+    "calculatedOutputCost", "completionStartTime", "costDetails", "createdAt", "inputCost",
+    "inputPrice", "internalModel", "internalModelId", "latency", "modelId", "outputCost", "outputPrice",
+    "projectId", "promptId", "public", "timeToFirstToken", "toolDefinitions", "totalPrice",
+    "totalTokens", "totalUsage", "unit", "updatedAt", "usagePricingTierId",
+    "usagePricingTierName", "providedCostDetails", "providedUsageDetails",
+}  # fmt: skip
+_USAGE = {"input", "output", "total", "unit", "inputCost", "outputCost", "totalCost"}
+
+
+def unknown(record: dict[str, Any], span: Span) -> Unmapped:
+    """Return what is not known of an observation, its metadata, usage and messages."""
+    found = rest(record, OF_OBSERVATION)
+    metadata = _decoded(record.get("metadata"))
+    inner = members(metadata, "attributes")
+    technical = frozenset(_TECHNICAL | inner.keys())
+    # What the tracer told the server under its own name is in the record.
+    add(found, unread({k: v for k, v in inner.items() if not k.startswith("langfuse.")}))
+    add(found, unread(metadata, technical), "metadata")
+    if not metadata and record.get("metadata") not in ({}, "", "{}"):
+        add(found, rest({"metadata": record.get("metadata")}))
+    for name in ("usageDetails", "usage"):
+        add(found, rest(_decoded(record.get(name)), _USAGE), name)
+    if span.role == "llm":
+        for name in ("input", "output"):
+            value = record.get(name)
+            add(found, unheard(decoded(value) if isinstance(value, str) else value), name)
+        calls = record.get("toolCalls")
+        for call in map(_decoded, calls if isinstance(calls, list) else ()):
+            add(found, rest(call, {"arguments", "id", "index", "name", "type"}), "toolCalls")
+    return {name: values for name, values in found.items() if "null" not in values}
+
+
+class Trace(msgspec.Struct, rename="camel"):
+    """A trace's own record."""
+
+    id: str | None = None
+    name: str | None = None
+    output: Any = None
+    session_id: str | None = None
+    user_id: str | None = None
+    metadata: Any = None
+    tags: list[str] | None = None
+    release: str | None = None
+    version: str | None = None
+    environment: str | None = None
+    scores: Any = None
+
+    def add_to(self, run: Run) -> None:
+        """Tell the run what the trace says of it."""
+        metadata = _decoded(self.metadata)
+        name = None if self.name is None or _UUID.search(self.name) else self.name
+        run.agent = name or run.agent
+        run.agent_version = self.release or self.version or run.agent_version
+        run.task_id = plain_text(metadata.get("task_id")) or run.task_id
+        answer = together(messages(self.output, "assistant"))
+        run.final_output = run.final_output or (answer.text if answer else None)
+        own = {key: value for key, value in metadata.items() if key not in _TECHNICAL}
+        told = {
+            "session_id": self.session_id,
+            "user_id": self.user_id,
+            "environment": None if self.environment == "default" else self.environment,
+            "tags": self.tags or None,
+        }
+        known = {key: value for key, value in told.items() if value is not None}
+        run.labels = {**own, **self._scores(), **run.labels, **known}
+
+    def _scores(self) -> dict[str, Any]:
+        scores = self.scores if isinstance(self.scores, list) else []
+        return {
+            f"score.{score['name']}": score.get("stringValue") or score.get("value")
+            for score in scores
+            if isinstance(score, dict) and isinstance(score.get("name"), str)
+        }
+
+
+OF_TRACE = {
+    *Trace.__struct_encode_fields__, "bookmarked", "corrections", "createdAt", "externalId", "htmlPath", "input",
+    "latency", "observations", "orgId", "projectId", "public", "timestamp", "totalCost",
+    "updatedAt",
+}  # fmt: skip
+
+
+def _decoded(value: Any) -> dict[str, Any]:
+    """Return an object given as one or as text; an empty one where it is neither."""
+    found = decoded(value) if isinstance(value, str) else value
+    return found if isinstance(found, dict) else {}
+
+
+def plain_text(value: Any) -> str | None:
+    """Return a text, or a number as one; None of anything else."""
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else None
+
+
+def _role(kind: str, span: Span) -> Role:
+    """Tell what an observation stands for: by its type, unless its tracer says otherwise."""
+    if span.role != "other" or KIND in span.attributes:
+        return span.role
+    return _ROLES.get(kind.upper(), "other")

@@ -1,0 +1,98 @@
+"""Which spans tell of a model's response: each response once, however many spans report it.
+
+A framework and the client library below it trace the same call, one span inside the other. The
+innermost span counts; what it lacks is taken from those around it, as long as they are around
+this one response only.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pipeline.landing.traces.spans import Reading, Span, Tree
+
+Responses = dict[str, "Reading"]
+"""What each response says, by the id of the span that counts."""
+
+
+def responses(tree: Tree) -> Responses:
+    """Return the responses of a trace, in order."""
+    if not (tree.of("llm") or tree.of("agent")):
+        return {}
+    inside = _wrappers(tree)
+    around = {outer.id for outers in inside.values() for outer in outers}
+    found = {
+        span.id: msgspec.structs.replace(span.reading)
+        for span in tree.of("llm")
+        if span.id not in around
+    }
+    _fill(found, inside)
+    beneath = _beneath(tree, found)
+    _add_silent_agents(tree, found, beneath)
+    _share_usage(tree, found, beneath)
+    return {span.id: found[span.id] for span in tree.spans if span.id in found}
+
+
+def _wrappers(tree: Tree) -> dict[str, list[Span]]:
+    """Return the llm spans around each llm span, the nearest first."""
+    found: dict[str, list[Span]] = {}
+    for span in tree.of("llm"):
+        outers = {span.id: span}
+        at = tree.near(span, "llm")
+        while at is not None and at.id not in outers:
+            outers[at.id] = at
+            at = tree.near(at, "llm")
+        found[span.id] = list(outers.values())[1:]
+    return found
+
+
+def _fill(found: Responses, inside: dict[str, list[Span]]) -> None:
+    held = defaultdict(list)
+    for inner in found:
+        for outer in inside[inner]:
+            held[outer.id].append(inner)
+    for inner, reading in found.items():
+        for outer in inside[inner]:
+            if held[outer.id] == [inner]:
+                reading.fill(outer.reading)
+
+
+def _beneath(tree: Tree, found: Responses) -> dict[str, list[str]]:
+    """Return, by ancestor, the responses anywhere beneath it, in order."""
+    beneath: dict[str, list[str]] = defaultdict(list)
+    for span in tree.spans:
+        if span.id in found:
+            for outer in tree.above(span):
+                beneath[outer.id].append(span.id)
+    return beneath
+
+
+def _add_silent_agents(tree: Tree, found: Responses, beneath: dict[str, list[str]]) -> None:
+    """Let an agent that answered, with no llm span beneath it, count as one response."""
+    for span in _deepest_first(tree, tree.of("agent")):
+        tells = span.reading.says is not None or span.reading.has_tokens
+        if tells and not beneath.get(span.id):
+            found[span.id] = msgspec.structs.replace(span.reading)
+            for outer in tree.above(span):
+                beneath[outer.id].append(span.id)
+
+
+def _share_usage(tree: Tree, found: Responses, beneath: dict[str, list[str]]) -> None:
+    """Keep usage that only a span around responses reports: it goes to the last of them."""
+    telling = [span for span in tree.spans if span.reading.has_tokens and span.id not in found]
+    for span in _deepest_first(tree, telling):
+        inner = beneath.get(span.id, [])
+        if inner and not any(found[one].has_tokens for one in inner):
+            last = found[inner[-1]]
+            last.input_tokens = span.reading.input_tokens
+            last.output_tokens = span.reading.output_tokens
+
+
+def _deepest_first(tree: Tree, spans: Sequence[Span]) -> list[Span]:
+    return sorted(spans, key=lambda span: -tree.depth[span.id])

@@ -1,0 +1,317 @@
+"""A trace's spans to steps: responses, calls and what was said, in the order things began.
+
+A call may be told of twice: by the response that asked for it and by the span of the tool that
+ran. Where a trace has tool spans these are the calls, and the responses add what the spans lack;
+where it has none the calls in the responses are all there is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from pipeline.landing.model import Step
+from pipeline.landing.traces.requests import Fresh, Requests
+from pipeline.landing.traces.responses import responses
+
+if TYPE_CHECKING:
+    from pipeline.landing.chats.said import Call, Result, Said
+    from pipeline.landing.traces.spans import Reading, Span, Tree
+
+FROM_RESPONSE = "from_response"
+"""The label of a call that only a response tells of."""
+AGENT_SPAN = "agent_span"
+"""The label of an answer that only an agent's span tells of."""
+MODEL = "model"
+"""The label of a response: the model that gave it."""
+ASKED_BY = "asked_by"
+"""The label of a call: the span of the response that asked for it, where ids or names tell."""
+SERVER_SIDE = "server_side"
+"""The label of a call whose result the response tells that asked for it: no tool here ran."""
+NOT_RUN = "not_run"
+"""The label of a response: the calls it asked for that no tool span tells of."""
+SPAN, INSIDE = "span_id", "inside"
+"""Labels: a step's span; and spans around it that are not in this part of the trace."""
+
+
+class TraceSteps:
+    """The steps of one trace."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._responses = responses(tree)
+        self._latest: dict[str, int] = {}  # response_index, by actor and by span around it
+        self._by_number: list[list[Step]] = []  # the group of each response
+        self._groups: list[tuple[Span, list[Step]]] = []
+        self._requests = Requests()
+        self._silent: list[Step] = []  # calls without an output so far
+        self._ids: set[str] = set()  # of calls
+        self._has_tool_spans = False
+        self._turn = -1
+        self._fresh_words, self._fresh_results = Fresh(), Fresh()
+        self.prompt: str | None = None
+        """The system prompt."""
+        for span in self._timeline():
+            if span.id in self._responses:
+                self._add_response(span, self._responses[span.id])
+            else:
+                self._add_call(span)
+
+    def _timeline(self) -> list[Span]:
+        """Return the spans that make steps; an agent's own answer comes when the agent ends."""
+        tree = self._tree
+        spans = [span for span in tree.of("tool") if self._is_call(span)]
+        spans += [tree.by_id[one] for one in self._responses]
+
+        def order(span: Span) -> tuple[int, int, str]:
+            start, depth, name = tree.order(span)
+            late = span.role == "agent" and span.end is not None
+            return (span.end or start) if late else start, depth, name
+
+        return sorted(spans, key=order)
+
+    def _is_call(self, span: Span) -> bool:
+        """Tell whether a tool span is a call of its own, not the same call seen from within."""
+        outer = next((one for one in self._tree.above(span) if one.role != "other"), None)
+        if outer is None or outer.role != "tool" or outer.reading.name != span.reading.name:
+            return True
+        outer.reading.fill(span.reading)
+        return False
+
+    def _add_response(self, span: Span, reading: Reading) -> None:
+        actor = self.actor(span)
+        group = self._words(span, reading.heard) if actor == "agent" else []
+        self._results(reading.heard)
+        number = len(self._by_number)
+        around = [one.id for one in self._tree.above(span) if one.reading.role == "llm"]
+        self._latest |= dict.fromkeys((f"actor {actor}", "any", span.id, *around), number)
+        told = reading.says
+        late = span.reading.role == "agent"
+        labels = self._labels(span)
+        if reading.model:
+            labels[MODEL] = reading.model
+        if late:
+            labels[AGENT_SPAN] = True
+        if told is not None:
+            labels |= told.notes
+        step = Step(
+            kind="llm_call",
+            content=told.text if told else None,
+            actor=actor,
+            turn_index=max(self._turn, 0),
+            response_index=number,
+            input_tokens=reading.input_tokens,
+            output_tokens=reading.output_tokens,
+            cost_usd=reading.cost_usd,
+            started_at=span.end if late else span.start,
+            duration_ms=None if late else span.duration_ms,
+            error=span.error if span.failed and not late else None,
+            labels=labels,
+        )
+        group.append(step)
+        self._groups.append((span, group))
+        self._by_number.append(group)
+        if told is not None:
+            self._asks(told, step, group, number)
+
+    def _asks(self, told: Said, response: Step, group: list[Step], number: int) -> None:
+        """Add the calls of a response: those it answers itself as they are, the others as asked.
+
+        Where it has answered them all, what it says it says after them.
+        """
+        results = {(result.id or result.name): result for result in told.results}
+        answered = told.text is not None and all((c.id or c.name) in results for c in told.calls)
+        for call in told.calls:
+            step = self._asked_step(call, response)
+            if call.id:
+                self._ids.add(call.id)
+            result = results.get(call.id or call.name)
+            if result is None:
+                self._silent.append(step)
+                self._requests.add(step, number)
+                continue
+            step.output, step.is_error = result.output, result.failed
+            step.labels = {SPAN: (step.labels or {})[SPAN], SERVER_SIDE: True}
+            group.insert(group.index(response) if answered else len(group), step)
+
+    def _asked_step(self, call: Call, response: Step) -> Step:
+        return Step(
+            kind="tool_call",
+            tool_name=call.name,
+            tool_args=call.arguments,
+            call_id=call.id,
+            actor=response.actor,
+            turn_index=response.turn_index,
+            response_index=response.response_index,
+            started_at=response.started_at,
+            labels={SPAN: (response.labels or {})[SPAN], FROM_RESPONSE: True},
+        )
+
+    def _add_call(self, span: Span) -> None:
+        reading = span.reading
+        actor = self.actor(span)
+        asked = self._requests.take(reading)
+        step = Step(
+            kind="tool_call",
+            tool_name=reading.name,
+            tool_args=reading.arguments,
+            call_id=reading.call_id,
+            output=reading.output,
+            is_error=span.failed or bool(reading.failed),
+            error=span.error if span.failed else None,
+            actor=actor,
+            turn_index=max(self._turn, 0),
+            response_index=asked.response if asked else self._response_of(span, actor),
+            started_at=span.start,
+            duration_ms=span.duration_ms,
+            labels=self._labels(span),
+        )
+        if asked is not None:
+            step.call_id = step.call_id or asked.step.call_id
+            step.tool_args = asked.step.tool_args if step.tool_args is UNSET else step.tool_args
+            step.labels = {**(step.labels or {}), ASKED_BY: (asked.step.labels or {})[SPAN]}
+            self._silent = [one for one in self._silent if one is not asked.step]
+        if step.call_id:
+            self._ids.add(step.call_id)
+        if step.output is None:
+            self._silent.append(step)
+        self._has_tool_spans = True
+        self._groups.append((span, [step]))
+
+    def _response_of(self, span: Span, actor: str) -> int | None:
+        """Return the response a call belongs to: the one it is traced under, or that before it."""
+        parent = self._tree.near(span, "llm")
+        keys = ([parent.id] if parent else []) + [f"actor {actor}", "any"]
+        return next((self._latest[key] for key in keys if key in self._latest), None)
+
+    def _words(self, span: Span, heard: list[Said]) -> list[Step]:
+        """Return what users and systems said since the last response."""
+        said = [one for one in heard if one.role in {"user", "system"} and one.text is not None]
+        steps: list[Step] = []
+        if not said:
+            return steps
+        for one, new in zip(
+            said, self._fresh_words((one.role, one.text) for one in said), strict=True
+        ):
+            if not new:
+                continue
+            if one.role == "user":
+                self._turn += 1
+            elif self.prompt is None:
+                self.prompt = one.text
+            steps.append(
+                Step(
+                    kind="message",
+                    content=one.text,
+                    actor=one.role,
+                    turn_index=max(self._turn, 0),
+                    started_at=span.start,
+                    labels={SPAN: span.id},
+                )
+            )
+        return steps
+
+    def _results(self, heard: list[Said]) -> None:
+        """Give results told to the model to the calls that no span answered."""
+        told = [result for one in heard for result in one.results]
+        if not told:
+            return
+        keys = (result.id or result.name for result in told)
+        for result, new in zip(told, self._fresh_results(keys), strict=True):
+            call = self._answered(result) if new else None
+            if call is not None:
+                call.output = result.output
+                call.is_error = result.failed if call.is_error is None else call.is_error
+
+    def _answered(self, result: Result) -> Step | None:
+        """Find the nearest earlier call without an output that a result belongs to."""
+        silent = self._silent = [step for step in self._silent if step.output is None]
+        fits = [step for step in silent if result.id and step.call_id == result.id]
+        if not fits and result.id in self._ids:
+            return None  # its call has been answered
+        by_order = (
+            step
+            for step in silent
+            if not (result.id and step.call_id) and result.name in {None, step.tool_name}
+        )
+        return fits[-1] if fits else next(by_order, None)
+
+    def actor(self, span: Span) -> str:
+        """Return who acts: a nested agent by its name, else "agent"."""
+        if not self._tree.of("agent"):
+            return "agent"
+        around = [one.reading for one in (span, *self._tree.above(span))]
+        names = [one.name for one in around if one.role == "agent" and one.name]
+        if not names[1:] or _plain(names[0]) == _plain(names[-1]):
+            return "agent"
+        return names[0]
+
+    def _labels(self, span: Span) -> dict[str, Any]:
+        unseen = self._tree.unseen(span)
+        return {SPAN: span.id, INSIDE: [unseen]} if unseen else {SPAN: span.id}
+
+    def finished(self) -> list[Step]:
+        """Return the steps, the last answer marked as `final`."""
+        for asked in self._requests.open():
+            group = self._by_number[asked.response]
+            if self._has_tool_spans:
+                response = next(step for step in group if step.kind == "llm_call")
+                _note_not_run(response, asked.step)
+            else:
+                group.append(asked.step)
+        steps = [step for _, group in self._groups for step in group]
+        mark_final(steps)
+        self._link(steps)
+        return steps
+
+    def _link(self, steps: list[Step]) -> None:
+        """Point the steps beneath a tool span to its call."""
+        if not self._has_tool_spans:
+            return
+        place = {id(step): at for at, step in enumerate(steps)}
+        calls = {
+            span.id: place[id(group[-1])] for span, group in self._groups if span.role == "tool"
+        }
+        for span, group in self._groups:
+            parent = next(
+                (calls[one.id] for one in self._tree.above(span) if one.id in calls), None
+            )
+            for step in group:
+                step.parent_step = parent
+
+
+def _note_not_run(response: Step, asked: Step) -> None:
+    """Keep a call that a response asked for, where tool spans tell of others only."""
+    labels = response.labels or {}
+    given = asked.tool_args
+    told = {
+        "name": asked.tool_name,
+        "id": asked.call_id,
+        "args": None if isinstance(given, UnsetType) else msgspec.json.decode(bytes(given)),
+    }
+    told = {name: value for name, value in told.items() if value is not None}
+    response.labels = {**labels, NOT_RUN: [*labels.get(NOT_RUN, []), told]}
+
+
+def _plain(name: str) -> str:
+    return name.casefold().replace("-", "_").replace(" ", "_")
+
+
+def mark_final(steps: list[Step]) -> None:
+    """Make the last response without calls the `final`: the main agent's, where it has one."""
+    calls = (step for step in steps if step.kind == "tool_call")
+    calling = {call.response_index for call in calls if SERVER_SIDE not in (call.labels or {})}
+    responses = [step for step in steps if step.kind in {"llm_call", "final"}]
+    for step in responses:
+        step.kind = "llm_call"
+    answers = [
+        step
+        for step in responses
+        if step.response_index not in calling and step.error is None
+        if NOT_RUN not in (step.labels or {})
+    ]
+    own = [step for step in answers if step.actor == "agent"] or answers
+    if own:
+        own[-1].kind = "final"

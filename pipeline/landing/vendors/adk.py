@@ -1,0 +1,279 @@
+"""What Google ADK and its ports write: contents, parts, events and invocations.
+
+Snake_case and camelCase are both legal, even in one file, so a record is respelled in snake_case
+before it is decoded.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from pipeline.landing.model import Expected, When
+from pipeline.landing.unknown import unmapped
+from pipeline.landing.unknown.unmapped import Known, Noting, Unmapped, add, gathered, leaves_out
+from pipeline.landing.values.respelled import respelled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+Raw = msgspec.Raw | UnsetType
+T = TypeVar("T")
+
+_UUID = re.compile(r"(.*[_-])?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+
+def decoder(struct: type[T]) -> Callable[[bytes], T]:
+    """Return a decoder of `struct` that takes either spelling, and a document encoded twice."""
+    decode = unmapped.decoder(struct)
+
+    def decoded(data: bytes) -> T:
+        text = msgspec.json.decode(data, type=str).encode() if data[:1] == b'"' else data
+        return decode(respelled(text))
+
+    return decoded
+
+
+@leaves_out("partial_args", "will_continue")
+class FunctionCall(Noting):
+    """A call; the Go port says `arguments`."""
+
+    name: str | None = None
+    id: str | None = None
+    args: Raw = UNSET
+    arguments: Raw = UNSET
+
+    def given(self) -> Raw:
+        """Return the arguments, undecoded."""
+        return self.arguments if isinstance(self.args, UnsetType) else self.args
+
+
+@leaves_out("parts", "role", "scheduling", "will_continue")
+class FunctionResponse(Noting):
+    """What a call returned; the Go port says `tool_id`, `tool_name` and `content`."""
+
+    name: str | None = None
+    id: str | None = None
+    response: Any = None
+    tool_name: str | None = None
+    tool_id: str | None = None
+    content: Any = None
+
+
+@leaves_out(
+    "code_execution_result", "executable_code", "file_data", "inline_data", "media_resolution",
+    "part_metadata", "thought_signature", "tool_call", "tool_response", "video_metadata",
+)  # fmt: skip
+class Part(Known):
+    """One part of a content."""
+
+    text: str | None = None
+    thought: bool | None = None
+    function_call: FunctionCall | None = None
+    function_response: FunctionResponse | None = None
+
+
+@leaves_out("reasoning_content")
+class Content(Known):
+    """A message: parts, or plain `content` in the Go port."""
+
+    role: str | None = None
+    parts: list[Part] | None = None
+    content: Any = None
+
+
+@leaves_out(
+    "cache_tokens_details", "cached_content_token_count", "candidates_tokens_details",
+    "prompt_tokens_details", "tool_use_prompt_token_count", "tool_use_prompt_tokens_details",
+    "total_token_count", "traffic_type",
+)  # fmt: skip
+class Usage(Known):
+    """The tokens of one response; thoughts are counted beside the candidates."""
+
+    prompt_token_count: int | None = None
+    candidates_token_count: int | None = None
+    thoughts_token_count: int | None = None
+
+    def output(self) -> int | None:
+        """Return the tokens written."""
+        counts = (self.candidates_token_count, self.thoughts_token_count)
+        written = [count for count in counts if count is not None]
+        return sum(written) if written else None
+
+
+@leaves_out(
+    "actions", "avg_logprobs", "branch", "cache_metadata", "citation_metadata", "custom_metadata",
+    "finish_reason", "grounding_metadata", "input_transcription", "interaction_id", "interrupted",
+    "live_session_resumption_update", "logprobs_result", "long_running_tool_ids", "options",
+    "output_transcription", "turn_complete",
+)  # fmt: skip
+class Event(Noting):
+    """Something a user, an agent or a tool said."""
+
+    id: str | None = None
+    author: str | None = None
+    invocation_id: str | None = None
+    timestamp: When = None
+    content: Content | None = None
+    partial: bool | None = None
+    usage_metadata: Usage | None = None
+    model_version: str | None = None
+    error_code: str | int | None = None
+    error_message: str | None = None
+
+    def parts(self) -> list[Part]:
+        """Return the content's parts."""
+        return (self.content and self.content.parts) or []
+
+    def failure(self) -> str | None:
+        """Return the text of a failed model response."""
+        told = [str(part) for part in (self.error_code, self.error_message) if part]
+        return ": ".join(told) or None
+
+
+@leaves_out("index", "type")
+class OpenAICall(Noting):
+    """A call as older versions of the Go port write it."""
+
+    function: FunctionCall
+    id: str | None = None
+
+    def called(self) -> FunctionCall:
+        """Return the call in ADK's words."""
+        found = gathered(self)
+        return FunctionCall(self.function.name, self.id, self.function.given(), unmapped=found)
+
+
+class PortedTool(Noting):
+    """A call with its result, as the Go port writes it."""
+
+    name: str | None = None
+    id: str | None = None
+    arguments: Raw = UNSET
+    result: Any = UNSET
+
+
+@leaves_out("intermediate_responses", "role")
+class IntermediateData(Known):
+    """What happened between the user's words and the answer, in one of its five spellings."""
+
+    tool_uses: list[FunctionCall] | None = None
+    tool_responses: list[FunctionResponse] | None = None
+    tool_calls: list[OpenAICall] | None = None
+    invocation_events: list[Event] | None = None
+    parts: list[Part] | None = None
+
+
+@leaves_out("completion_tokens_details", "prompt_tokens_details", "total_tokens")
+class TraceUsage(Known):
+    """The tokens of an invocation, as the Go port counts them."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+@leaves_out(
+    "input", "output", "root_agent_name", "root_invocation_id", "session_id", "status", "steps",
+)  # fmt: skip
+class ExecutionTrace(Known):
+    """When an invocation ran and what it used, as the Go port writes it."""
+
+    started_at: str | None = None
+    ended_at: str | None = None
+    usage: TraceUsage | None = None
+
+
+@leaves_out("app_details", "invocation_id", "rubrics")
+class Invocation(Noting):
+    """One user turn: what was said, called and answered."""
+
+    user_content: Content | None = None
+    final_response: Content | None = None
+    agent_content: Content | None = None
+    intermediate_data: IntermediateData | None = None
+    tools: list[PortedTool] | None = None
+    execution_trace: ExecutionTrace | None = None
+    creation_timestamp: When = None
+
+
+def said(content: Content | None, *, thought: bool = False) -> str | None:
+    """Return the text of a content (or its thoughts): its text parts, one per line."""
+    if content is None:
+        return None
+    if isinstance(content.content, str) and not thought:
+        return content.content
+    parts = [part for part in content.parts or () if bool(part.thought) == thought]
+    texts = [part.text for part in parts if part.text is not None]
+    return "\n".join(texts) if texts else None
+
+
+def _spellings(invocation: Invocation) -> list[list[FunctionCall]]:
+    data = invocation.intermediate_data or IntermediateData()
+    events = [part for event in data.invocation_events or () for part in event.parts()]
+    answered = (invocation.agent_content and invocation.agent_content.parts) or []
+    return [
+        [
+            FunctionCall(tool.name, tool.id, tool.arguments, unmapped=tool.unmapped)
+            for tool in invocation.tools or ()
+        ],
+        data.tool_uses or [],
+        [call.called() for call in data.tool_calls or ()],
+        _called(events),
+        _called(answered),
+        _called(data.parts or []),
+    ]
+
+
+def calls(invocation: Invocation) -> list[FunctionCall]:
+    """Return an invocation's calls: some writers give them twice, so the first spelling counts."""
+    return next(filter(None, _spellings(invocation)), [])
+
+
+def noted(invocation: Invocation) -> Unmapped:
+    """Return what is not known of an invocation, but for what becomes a step."""
+    found: Unmapped = {}
+    add(found, invocation.unmapped)
+    spellings = filter(None, _spellings(invocation))
+    next(spellings, None)
+    for again in spellings:
+        add(found, gathered(again, "calls"))
+    return found
+
+
+def _called(parts: list[Part]) -> list[FunctionCall]:
+    return [part.function_call for part in parts if part.function_call]
+
+
+def responses(invocation: Invocation) -> list[FunctionResponse]:
+    """Return what an invocation's calls returned, where they stand apart from events."""
+    tools = [tool for tool in invocation.tools or () if tool.result is not UNSET]
+    if tools:
+        return [FunctionResponse(tool.name, tool.id, tool.result) for tool in tools]
+    return (invocation.intermediate_data and invocation.intermediate_data.tool_responses) or []
+
+
+def answer(invocation: Invocation) -> str | None:
+    """Return the agent's last words of an invocation."""
+    return said(invocation.final_response or invocation.agent_content)
+
+
+def expected(invocations: Sequence[Invocation | None]) -> list[Expected]:
+    """Return the calls invocations expect, each with its turn."""
+    return [
+        Expected(call.name or "", call.given(), turn_index=turn)
+        for turn, invocation in enumerate(invocations)
+        if invocation is not None
+        for call in calls(invocation)
+    ]
+
+
+def is_unique(name: str | None) -> bool:
+    """Tell whether an id is unique everywhere: a UUID, bare or behind a prefix.
+
+    >>> is_unique("___eval___session___9056575a-70ad-410e-84ea-a2af3aa7dbed"), is_unique("123")
+    (True, False)
+    """
+    return name is not None and _UUID.fullmatch(name) is not None
