@@ -94,3 +94,25 @@ def test_runs_loaded_with_their_children():
         ("final", None, 5),
     ]
     assert (run.run_id, run.agent) == ("1", "desk")
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"usage_metadata": {"input_tokens": 10, "output_tokens": 3, "total_tokens": 13}},
+        {"response_metadata": {"token_usage": {"prompt_tokens": 10, "completion_tokens": 3}}},
+        {"response_metadata": {"tokenUsage": {"promptTokens": 10, "completionTokens": 3}}},
+        {"response_metadata": {"usage": {"input_tokens": 4, "cache_read_input_tokens": 6, "output_tokens": 3}}},
+        {"usage": {"inputTokens": 10, "outputTokens": 3, "totalTokens": 13}},
+        # Told twice, counted once.
+        {
+            "usage_metadata": {"input_tokens": 10, "output_tokens": 3},
+            "response_metadata": {"token_usage": {"prompt_tokens": 10, "completion_tokens": 3}},
+        },
+    ],
+)  # fmt: skip
+def test_wherever_a_message_keeps_them(told):
+    chat = [{"type": "human", "content": "Hi"}, {"type": "ai", "content": "Bye", **told}]
+    run = decode("messages", chat).run
+    assert (run.steps[1].input_tokens, run.steps[1].output_tokens) == (10, 3)
+    assert labels(run.steps[1]) in (None, {})

@@ -25,9 +25,15 @@ tools that it has built in."""
 _READ = (
     ("prompt_tokens",),
     ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
+    ("promptTokens",),
+    ("inputTokens",),
 )
 """Tokens read, in OpenAI's words and in Anthropic's, whose input leaves out what is cached."""
-_WRITTEN = (("completion_tokens",), ("output_tokens",))
+_WRITTEN = (
+    ("completion_tokens",), ("output_tokens",), ("completionTokens",), ("outputTokens",),
+)  # fmt: skip
+_TELLING = ("usage", "usage_metadata", "response_metadata")
+_KEPT = ("token_usage", "usage", "tokenUsage")
 
 
 _MOST_DIGITS = 20
@@ -76,9 +82,12 @@ def usage_of(value: dict[str, Any]) -> Usage | None:
     >>> usage_of({"usage": {"prompt_tokens": 7, "cache_read_input_tokens": 4, "output_tokens": 2}})
     Usage(prompt_tokens=7, completion_tokens=2)
     """
-    if "usage" not in value and "usage_metadata" not in value:
+    if value.keys().isdisjoint(_TELLING):
         return None
     told = members(value, "usage_metadata") or members(value, "usage")
+    if not told:  # LangChain's messages of some models keep them as the model's vendor told them
+        kept = members(value, "response_metadata")
+        told = next(filter(None, (members(kept, name) for name in _KEPT)), {})
     return Usage(_tokens(told, _READ), _tokens(told, _WRITTEN)) if told else None
 
 

@@ -28,12 +28,16 @@ LEFT_OUT = {
 """Members of a message, a part or a call that are known and left out."""
 _USAGE = {
     "cache_creation", "cache_creation_input_tokens", "cache_read_input_tokens",
-    "completion_tokens", "completion_tokens_details", "inference_geo", "input_token_details",
-    "input_tokens", "input_tokens_details", "output_token_details", "output_tokens",
-    "output_tokens_details", "prompt_tokens", "prompt_tokens_details", "server_tool_use",
-    "service_tier", "total_tokens",
+    "completionTokens", "completion_tokens", "completion_tokens_details", "inference_geo",
+    "inputTokens", "input_token_details", "input_tokens", "input_tokens_details", "outputTokens",
+    "output_token_details", "output_tokens", "output_tokens_details", "promptTokens",
+    "prompt_tokens", "prompt_tokens_details", "server_tool_use", "service_tier", "totalTokens",
+    "total_tokens",
 }  # fmt: skip
-_TOLD = {"completion_tokens", "input_tokens", "output_tokens", "prompt_tokens"}
+_TOLD = {
+    "completionTokens", "completion_tokens", "inputTokens", "input_tokens", "outputTokens",
+    "output_tokens", "promptTokens", "prompt_tokens",
+}  # fmt: skip
 _KNOWN = _READ | LEFT_OUT
 _VENDORS = _KNOWN | {*GIVEN, *RETURNED, "error"}
 _UI = _KNOWN | {"errorText", "state", "title"}
@@ -100,6 +104,6 @@ def unknown_usage(holder: dict[str, Any]) -> Unmapped:
     for name in ("usage", "usage_metadata"):
         told = members(holder, name) if name in holder else {}
         # A total alone says neither what was read nor what was written.
-        known = _USAGE if not _TOLD.isdisjoint(told) else _USAGE - {"total_tokens"}
+        known = _USAGE if not _TOLD.isdisjoint(told) else _USAGE - {"totalTokens", "total_tokens"}
         add(found, rest(told, known), name)
     return found
