@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.reading import args, calls, decode, kinds, labels
+from tests.reading import args, calls, decode, kinds, labels, sniff
 
 
 def codex(*payloads: dict[str, Any]) -> Any:
@@ -88,3 +88,22 @@ def test_what_an_mcp_server_says_failed_has_failed():
     assert [call.is_error for call in calls(run)] == [True, False, False]
     assert kinds(run).count("tool_call") == 3
     assert labels(run) == {}
+
+
+def test_gemini_clis_list_of_prompts_is_no_claude_code_session():
+    prompt = {"sessionId": "s", "messageId": 0, "type": "user", "message": "Hi", "timestamp": "x"}
+    assert sniff("claude_code", prompt) is None
+    assert sniff("claude_code", {**prompt, "message": {"role": "user", "content": "Hi"}})
+
+
+def test_a_run_of_swe_agent_that_broke_before_its_first_step_is_a_run():
+    record = {
+        "environment": "main",
+        "trajectory": [],
+        "history": [],
+        "info": {"exit_status": "exit_environment_error", "model_stats": {}},
+    }
+    assert sniff("swe_agent", record)
+    run = decode("swe_agent", record).run
+    assert (run.steps, run.status) == ([], "error")
+    assert labels(run) == {"environment": "main", "exit_status": "exit_environment_error"}
