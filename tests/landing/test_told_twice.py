@@ -279,3 +279,43 @@ def test_a_tools_list_of_objects_with_a_type_is_its_output():
     ]  # fmt: skip
     run = decode("openai_chat", {"messages": chat}).run
     assert (calls(run)[0].output, labels(calls(run)[0])) == (flights, None)
+
+
+def test_a_tool_that_returns_a_message_returned_what_it_says():
+    """LangChain's tools: their spans end well, and their messages tell what failed."""
+    message = {
+        "type": "tool",
+        "name": "f",
+        "content": "no",
+        "tool_call_id": "c1",
+        "status": "error",
+    }
+    serialized = {"lc": 1, "id": ["x", "ToolMessage"], "kwargs": message}
+    for output in (message, serialized, {"output": message}):
+        tool = {
+            "openinference.span.kind": "TOOL", "tool.name": "f", "input.value": "{}",
+            "output.value": json.dumps(output),
+        }  # fmt: skip
+        run = traced({**chat_span(1), "attributes": tool})
+        assert [(c.output, c.call_id, c.is_error) for c in calls(run)] == [("no", "c1", True)]
+        observation = {
+            "id": "o1", "traceId": "t1", "type": "TOOL", "name": "f", "input": {}, "output": output,
+            "startTime": "2026-05-04T10:00:00Z", "endTime": "2026-05-04T10:00:01Z",
+        }  # fmt: skip
+        run = decode("langfuse", {"trace": {"id": "t1"}, "observations": [observation]}).run
+        assert [(c.output, c.call_id, c.is_error) for c in calls(run)] == [("no", "c1", True)]
+    for output in ({"content": "no", "tool_call_id": "c1"}, {"type": "tool", "price": 3}):
+        tool = {"openinference.span.kind": "TOOL", "output.value": json.dumps(output)}
+        (call,) = calls(traced({**chat_span(1), "attributes": tool}))
+        assert (call.output, call.is_error) == (json.dumps(output), False)
+
+
+def test_an_mcp_servers_word_that_a_call_failed():
+    for failed in (True, False):
+        output = {"content": [{"type": "text", "text": "no"}], "isError": failed}
+        tool = {
+            "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "f",
+            "gen_ai.tool.call.result": json.dumps(output),
+        }  # fmt: skip
+        (call,) = calls(traced({**chat_span(1), "attributes": tool}))
+        assert (call.output, call.is_error) == (json.dumps(output), failed)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET
 
 from pipeline.landing.chats.said import Said, messages, together
+from pipeline.landing.traces.returned import tell_returned
 from pipeline.landing.traces.spans import Event, Reading
 from pipeline.landing.values.literal import branch, decoded, members, raw
 
@@ -192,13 +193,15 @@ def _tool(given: Mapping[str, Any], span: Span) -> Reading:
     events = {event.name: event.attributes for event in span.events}
     asked, answered = (events.get(f"gen_ai.{name}", {}) for name in ("tool.message", "choice"))
     result = first(given, *_RESULT)
-    return Reading(
+    reading = Reading(
         role="tool",
         name=named or undecorated(span.name),
         call_id=text(first(given, *_CALL_ID)) or text(asked.get("id")),
         arguments=_arguments(given, asked),
         output=answered.get("message") if result is None else result,
     )
+    tell_returned(reading)
+    return reading
 
 
 def _arguments(given: Mapping[str, Any], asked: Mapping[str, Any]) -> Raw | UnsetType:

@@ -12,6 +12,7 @@ from pipeline.landing.chats.unheard import unheard
 from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.traces.genai import amount, count, text, undecorated
 from pipeline.landing.traces.openinference import KIND
+from pipeline.landing.traces.returned import tell_returned
 from pipeline.landing.traces.spans import Reading, Span, nanos
 from pipeline.landing.traces.trace import only_input
 from pipeline.landing.traces.unread import unread
@@ -84,6 +85,7 @@ class Observation(msgspec.Struct, rename="camel"):
             value = only_input(self.input)
             reading.arguments = raw(value) if value is not None else inside.arguments
             reading.output = self.output
+            tell_returned(reading)
         if role == "llm":
             reading.heard = messages(self.input, "user")
             reading.says = self._says()
