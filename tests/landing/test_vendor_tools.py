@@ -226,3 +226,39 @@ def test_events_of_other_logs_are_no_messages():
         sniff("messages", [{"type": "phone_call", "id": 1}, {"type": "llm_call", "input": "x"}])
         is None
     )
+
+
+def test_code_that_gemini_runs():
+    code = {"executableCode": {"language": "PYTHON", "code": "1/0"}}
+    result = {"codeExecutionResult": {"outcome": "OUTCOME_FAILED", "output": "ZeroDivisionError"}}
+    parts = [{"text": "I reckon."}, code, result, {"text": "It fails."}]
+    contents = [{"role": "user", "parts": [{"text": "Hi"}]}, {"role": "model", "parts": parts}]
+    expected = [("code_execution", '{"code":"1/0","language":"PYTHON"}', "ZeroDivisionError", True)]
+    run = decode("messages", {"contents": contents}).run
+    assert (told(run), run.final_output) == (expected, "It fails.")
+
+    said = [{"role": "model", "parts": parts}]
+    span = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.request.model": "m",
+        "gen_ai.output.messages": said,
+    }
+    run = decode("span_attributes", [span]).run
+    assert (told(run), kinds(run)) == (expected, ["tool_call", "final"])
+
+    # ADK keeps them too; what the tool added to the prompt is counted beside it: 10 + 5.
+    usage = {"promptTokenCount": 10, "toolUsePromptTokenCount": 5, "candidatesTokenCount": 3}
+    events = [
+        {"id": "1", "invocationId": "i", "author": "user", "content": contents[0]},
+        {
+            "id": "2",
+            "invocationId": "i",
+            "author": "a",
+            "content": contents[1],
+            "usageMetadata": usage,
+        },
+    ]
+    session = {"id": "s", "appName": "a", "userId": "u", "events": events}
+    run = decode("adk_session", session).run
+    assert (told(run), kinds(run)) == (expected, ["message", "tool_call", "final"])
+    assert (run.final_output, run.steps[-1].input_tokens) == ("I reckon.\nIt fails.", 15)

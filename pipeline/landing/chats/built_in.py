@@ -21,6 +21,8 @@ VENDORS = {
     )
 }  # fmt: skip
 """Kinds of items of the responses API that are calls, each of the tool that it names."""
+CODE_EXECUTION = "code_execution"
+"""What Gemini's tool is called that runs the code its models write."""
 _SERVER = "server_tool_call"
 GIVEN = ("arguments", "input", "action", "actions", "operation", "queries", "code")
 RETURNED = ("output", "outputs", "results", "result")
@@ -88,6 +90,36 @@ def answer_of(value: dict[str, Any]) -> dict[str, Any] | None:
     failed = value.get("error") is not None or value.get("status") == "failed"
     told = (value[name] for name in (*RETURNED, "error") if value.get(name) is not None)
     return {"id": value.get("id"), "output": next(told, None), "is_error": failed}
+
+
+_CODE = ("executable_code", "executableCode")
+_PUT_OUT = ("code_execution_result", "codeExecutionResult")
+_WELL = ("OUTCOME_OK", "OUTCOME_UNSPECIFIED")
+
+
+def code_of(part: dict[str, Any]) -> dict[str, Any] | None:
+    """Return a part of Gemini's that is code to run as a call; None of any other.
+
+    >>> code_of({"executableCode": {"language": "PYTHON", "code": "1+1"}})
+    {'name': 'code_execution', 'args': {'language': 'PYTHON', 'code': '1+1'}, 'id': None}
+    """
+    told = next(filter(None, (members(part, name) for name in _CODE)), None)
+    if told is None:
+        return None
+    args = {name: value for name, value in told.items() if name != "id"}
+    return {"name": CODE_EXECUTION, "args": args, "id": told.get("id")}
+
+
+def put_out(part: dict[str, Any]) -> dict[str, Any] | None:
+    """Return a part of Gemini's that is what code put out as a result; None of any other."""
+    told = next(filter(None, (members(part, name) for name in _PUT_OUT)), None)
+    if told is None:
+        return None
+    failed = told.get("outcome", _WELL[0]) not in _WELL
+    return {
+        "name": CODE_EXECUTION, "output": told.get("output"), "is_error": failed,
+        "id": told.get("id"),
+    }  # fmt: skip
 
 
 def _ui_answer(value: dict[str, Any]) -> dict[str, Any] | None:

@@ -7,7 +7,15 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from pipeline.landing.chats.built_in import answer_of, given_to, is_ui, is_vendors, own_name
+from pipeline.landing.chats.built_in import (
+    answer_of,
+    code_of,
+    given_to,
+    is_ui,
+    is_vendors,
+    own_name,
+    put_out,
+)
 from pipeline.landing.values.literal import decoded, members, raw
 
 Raw = msgspec.Raw | UnsetType
@@ -79,8 +87,8 @@ def read_part(part: dict[str, Any], said: Said, texts: list[str]) -> None:
     """Add what one part of a message holds: a call or a result to `said`, or a text."""
     part = members(part, "message_content") or part
     kind = kind_of(part)
-    call = _object_under(part, CALL_MEMBERS)
-    result = _object_under(part, RESULT_MEMBERS)
+    call = _object_under(part, CALL_MEMBERS) or code_of(part)
+    result = _object_under(part, RESULT_MEMBERS) or put_out(part)
     if result is not None or is_result(kind):
         said.results.append(result_of(result or part))
     elif said.role != "tool" and (call is not None or is_call(part)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from pipeline.landing.chats.built_in import is_vendors
+from pipeline.landing.chats.built_in import is_vendors, put_out
 from pipeline.landing.chats.messages import Message, ToolCall, Usage
 from pipeline.landing.chats.said import messages
 from pipeline.landing.chats.unheard import unheard
@@ -151,6 +151,12 @@ _STEP = "step-start"
 """Where a message of Vercel's AI SDK goes on with another response."""
 
 
+def _is_ran(part: Any) -> bool:
+    """Tell whether a part is the result of a tool that the model's vendor ran."""
+    own = isinstance(part, dict) and put_out(part) is not None
+    return own or word(part, "type").endswith("_tool_result")
+
+
 def _apart(item: dict[str, Any]) -> list[dict[str, Any]]:
     """Part a message after the last result of the tools that its vendor ran, where it has one.
 
@@ -163,7 +169,7 @@ def _apart(item: dict[str, Any]) -> list[dict[str, Any]]:
         return [item]
     places = [at for at, part in enumerate(parts) if word(part, "type") == _STEP]
     if not places:
-        ends = (n for n, part in enumerate(parts, 1) if word(part, "type").endswith("_tool_result"))
+        ends = (n for n, part in enumerate(parts, 1) if _is_ran(part))
         places = [max(ends, default=0)]
     cuts = [0, *(at for at in places if 0 < at < len(parts)), len(parts)]
     if not cuts[2:]:

@@ -10,6 +10,7 @@ from pipeline.landing.values.literal import members
 
 _READ = {
     "args", "arguments", "call_id", "content", "contents", "custom", "function", "functionCall",
+    "codeExecutionResult", "code_execution_result", "executableCode", "executable_code",
     "functionResponse", "function_call", "function_response", "id", "input", "invalid_tool_calls", "isError", "is_error",
     "kwargs", "message", "message_content", "name", "output", "parameters", "parts", "response",
     "result", "role", "status", "text", "thought", "tool", "toolCallId", "toolName", "toolResult",
@@ -18,7 +19,7 @@ _READ = {
 }  # fmt: skip
 LEFT_OUT = {
     "action", "additional_kwargs", "annotations", "artifact", "audio", "cache_control", "caller",
-    "citations", "created", "data", "description", "detail", "encrypted_content", "example", "executableCode", "file",
+    "citations", "created", "data", "description", "detail", "encrypted_content", "example", "file",
     "file_id", "fileData", "finish_reason", "format", "image", "image_url", "index", "inlineData",
     "inline_data", "input_audio", "lc", "logprobs", "mime_type", "model",
     "object", "phase", "providerExecuted", "providerOptions", "reasoning", "reasoning_content",
