@@ -6,6 +6,7 @@ import codecs
 from typing import TYPE_CHECKING
 
 from pipeline.landing import formats
+from pipeline.landing.source.foreign import foreign
 from pipeline.landing.source.transport import MOST_LAYERS, is_packed
 
 if TYPE_CHECKING:
@@ -23,24 +24,40 @@ _WIDE = {
 }
 
 
+_KINDS = {str: "texts", bool: "true or false", list: "lists", type(None): "null, or none at all"}
+
+
 def unrecognised(source: Source) -> str:
     """Return the sentence that refuses a file."""
+    return f"{source.shown}: {_no_log(source) or _no_format(source.head)}"
+
+
+def _no_log(source: Source) -> str | None:
+    """Tell why a file is no JSON that could be looked at."""
     head = source.head
     if source.damage is not None:
-        return f"{source.shown}: damaged archive: {source.damage.detail}"
+        return f"damaged archive: {source.damage.detail}"
     if is_packed(source):
-        return f"{source.shown}: packed more than {MOST_LAYERS} times over; unpack it first"
+        return f"packed more than {MOST_LAYERS} times over; unpack it first"
+    if packing := foreign(head.text):
+        return f"{packing}, which is not read; unpack or export it first"
     if encoding := wide_encoding(head.text):
-        return f"{source.shown}: the text is {encoding}; save it as UTF-8"
-    if head.framing == "empty":
-        return f"{source.shown}: the file is empty"
-    if head.framing == "other":
-        return f"{source.shown}: line 1 is no JSON; a log of JSON or JSON lines was expected"
-    seen: object = type(head.first).__name__
-    if isinstance(head.first, dict):
-        seen = sorted(head.first)[:MOST_KEYS]
+        return f"the text is {encoding}; save it as UTF-8"
+    return source.unread or _NOTHING.get(head.framing)
+
+
+_NOTHING = {
+    "empty": "the file is empty",
+    "other": "line 1 is no JSON; a log of JSON or JSON lines was expected",
+}
+
+
+def _no_format(head: Head) -> str:
+    if not isinstance(head.first, dict):
+        kind = _KINDS.get(type(head.first), "numbers")
+        return f"a log's records are objects; this one's are {kind}"
     near = "".join(f"; {guess}" for guess in guesses(head))
-    told = f"{source.shown}: no format has records with {seen}{near}"
+    told = f"no format has records with {sorted(head.first)[:MOST_KEYS]}{near}"
     return f"{told}; `trajtab formats` lists them, --from names one"
 
 

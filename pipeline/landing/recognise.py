@@ -52,7 +52,7 @@ def recognise_all(
     refused: list[str] = []
     outright = {as_text(PurePath(text)) for text in named}
     for source in sources:
-        found = recognise(source, wanted)
+        found = None if source.unread else recognise(source, wanted)
         if found is not None:
             report.recognised.append(found)
             continue

@@ -16,14 +16,14 @@ from xxhash import xxh3_64_intdigest, xxh3_128
 
 from pipeline.landing import formats
 from pipeline.landing.records.lines import Block
-from pipeline.landing.records.places import Slice
+from pipeline.landing.records.places import Slice, stamp_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from pipeline.landing.records.reader import Piece, Source
 
-LANDER_VERSION = 7
+LANDER_VERSION = 8
 """Part of every batch's name: raise it when the same bytes would land as other rows."""
 
 MOST_RECORDS = 1 << 16
@@ -156,6 +156,7 @@ class _File:
 
     def __init__(self, found: Recognised) -> None:
         form = formats.get(found.format)
+        self._stamp = stamp_of(found.source)
         self._found = found
         self._context = form.prepare(found.source) if form.prepare else None
         in_blocks = form.decode_many is not None and found.source.head.framing == "lines"
@@ -168,7 +169,13 @@ class _File:
 
     def fill(self, chunk: _Open, beside: _Open | None = None) -> Slice:
         """Enter the next records into a chunk, until it is full or the file ends."""
-        part = Slice(self._found.source, self._found.format, self._context, first=self._first)
+        part = Slice(
+            self._found.source,
+            self._found.format,
+            self._context,
+            first=self._first,
+            stamp=self._stamp,
+        )
         self._first = False
         both = [chunk] if beside is None else [chunk, beside]
         for each in both:

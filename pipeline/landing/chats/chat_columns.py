@@ -82,8 +82,8 @@ class Chats(Generic[M]):
                     turn, users = users, users + 1
             content = message.content
             row = len(said)
-            if parts := content.__class__ is list:
-                content = text_of(content)
+            if (parts := content.__class__ is list) or message.audio is not None:
+                content = message.text()
             said.append((kind, content, actor, turn, response))
             beside = message.usage or message.refusal or message.unmapped or says_more or parts
             if beside or message.cost is not None or message.timestamp is not None:

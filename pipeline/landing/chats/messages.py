@@ -69,7 +69,7 @@ class ToolCall(Noting, gc=False):
 
 @leaves_out(
     "reasoning", "reasoning_content", "reasoning_details", "thinking_blocks", "annotations",
-    "audio", "provider_specific_fields",
+    "provider_specific_fields",
 )  # fmt: skip
 class Message(Noting, gc=False):
     """One message of a chat."""
@@ -87,6 +87,12 @@ class Message(Noting, gc=False):
     cost: float | None = None
     timestamp: When = None
     refusal: str | None = None
+    audio: Any = None
+
+    def text(self) -> Any:
+        """Return the text of the content, or of a spoken answer without one."""
+        said = self.audio.get("transcript") if isinstance(self.audio, dict) else None
+        return text_of(said if self.content is None and isinstance(said, str) else self.content)
 
     def noted(self) -> Unmapped | None:
         """Return what is not known of the message and the parts of its content."""
@@ -98,7 +104,8 @@ class Message(Noting, gc=False):
 
     def labels(self) -> dict[str, Any] | None:
         """Return what the message says that no column holds."""
-        return {"refusal": self.refusal} if self.refusal else None
+        words = self.refusal or _refusal(self.content)
+        return {"refusal": words} if words else None
 
     def calls(self) -> Sequence[ToolCall]:
         """Return the calls made, in either spelling."""
@@ -118,14 +125,32 @@ def text_of(content: Any) -> Any:
     'a\nb'
     >>> text_of([{"type": "image_url"}]) is None
     True
-    >>> text_of([{"price": 3}])
-    [{'price': 3}]
+    >>> text_of([{"price": 3}]), text_of([{"type": "flight", "price": 3}])
+    ([{'price': 3}], [{'type': 'flight', 'price': 3}])
     """
     if not isinstance(content, list) or not all(map(_is_part, content)):
         return content
     texts = [item if isinstance(item, str) else item.get("text") for item in content]
     said = [text for text in texts if isinstance(text, str)]
-    return "\n".join(said) if said else None
+    if said:
+        return "\n".join(said)
+    return content if _is_data(content) else None
+
+
+_SPOKEN_OF = {
+    "text", "input_text", "output_text", "image", "image_url", "input_image", "audio",
+    "input_audio", "video", "video_url", "input_video", "file", "input_file", "document", "media",
+    "refusal", "thinking", "redacted_thinking", "reasoning", "tool_use", "tool_result",
+}  # fmt: skip
+"""What parts of a content are; other objects with a type are a tool's data."""
+
+
+def _is_data(parts: list[Any]) -> bool:
+    """Tell whether objects with a type are none that say something, but what a tool returned."""
+    found = [part for part in parts if isinstance(part, dict)]
+    if not found or any(isinstance(part.get("text"), str) for part in found):
+        return False
+    return _SPOKEN_OF.isdisjoint(part["type"] for part in found)
 
 
 _PARTS = {
@@ -136,6 +161,15 @@ _PARTS = {
 """What parts of a content have that is known: of all this only text is read."""
 
 
+def _refusal(content: Any) -> str | None:
+    """Return the words of a refusal that is a part of a content."""
+    parts = (
+        [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    )
+    told = [part.get("refusal") for part in parts if part.get("type") == "refusal"]
+    return "\n".join(words for words in told if isinstance(words, str)) or None
+
+
 def unmapped_parts(content: Any, at: str = "content") -> Unmapped:
     """Return what is not known of the parts that `text_of` takes a content's text from.
 
@@ -143,7 +177,7 @@ def unmapped_parts(content: Any, at: str = "content") -> Unmapped:
     {'content.mood': {'"calm"': 'calm'}}
     """
     found: Unmapped = {}
-    if isinstance(content, list) and all(map(_is_part, content)):
+    if isinstance(content, list) and all(map(_is_part, content)) and not _is_data(content):
         for item in content:
             if isinstance(item, dict) and not item.keys() <= _PARTS:
                 add(found, rest(item, _PARTS), at)

@@ -16,15 +16,18 @@ import msgspec
 from pipeline.landing.chats.parts import (
     CALL_MEMBERS,
     RESULT_MEMBERS,
-    RESULTS,
     SILENT,
     Call,
     Result,
     Said,
-    add_call,
+    add_calls,
     is_call,
+    is_result,
     kind_of,
+    listed_in,
+    parts_of,
     read_part,
+    refuse,
     result_of,
 )
 from pipeline.landing.values.canonical import canonical_json
@@ -48,6 +51,7 @@ _ROLES = {
 _WORDS, _SPOKEN = {"role", "type", "content"}, {"", "message", *_TYPES}
 """Most messages are no more than a role and a text: these are read at once."""
 _HOLDERS = ("messages", "choices", "candidates", "generations", "contents", "output", "input")
+_CHOICES = ("choices", "candidates", "generations")
 _SYSTEM = ("system", "instructions", "system_instruction", "systemInstruction")
 _LONG = 1 << 14
 """Messages beyond this size are not kept for when they are repeated."""
@@ -59,7 +63,7 @@ def messages(value: Any, role: str | None) -> list[Said]:
     """Return the messages of `value`; `role` is whose they are where they do not say so.
 
     >>> messages('[{"role": "user", "parts": [{"type": "text", "content": "Hi"}]}]', None)
-    [Said(role='user', text='Hi', calls=[], results=[])]
+    [Said(role='user', text='Hi', calls=[], results=[], notes={})]
     >>> messages({"content": [{"type": "tool_use", "name": "f", "input": {}}]}, "assistant")[
     ...     0
     ... ].calls
@@ -113,6 +117,7 @@ def together(said: list[Said]) -> Said | None:
         "\n".join(texts) if texts else None,
         [call for one in said for call in one.calls],
         [result for one in said for result in one.results],
+        {name: note for one in reversed(said) for name, note in one.notes.items()},
     )
 
 
@@ -145,7 +150,7 @@ def _of_object(value: dict[str, Any], role: str | None) -> list[Said]:
     value = _unwrapped(value)
     speaker, kind = _role(value), kind_of(value)
     if speaker is None:
-        if not is_call(value) and kind not in RESULTS:
+        if not is_call(value) and not is_result(kind):
             held = _of_holder(value, role)
             if held is not None:
                 return held
@@ -158,6 +163,8 @@ def _of_object(value: dict[str, Any], role: str | None) -> list[Said]:
 def _of_holder(value: dict[str, Any], role: str | None) -> list[Said] | None:
     """Read the messages that an object holds; None where it holds none."""
     holder = next((name for name in _HOLDERS if name in value and _holds(value[name])), None)
+    if holder in _CHOICES:
+        return [*_system(value), *_first_choice(value[holder], role)]
     if holder is not None:
         return [*_system(value), *messages(value[holder], role)]
     if isinstance(value.get("content"), dict):  # Gemini: a candidate, an ADK response
@@ -167,6 +174,21 @@ def _of_holder(value: dict[str, Any], role: str | None) -> list[Said] | None:
     if isinstance(value.get("args"), list) and len(value) <= len(("args", "kwargs")):
         return messages(value["args"], role)
     return None
+
+
+def _first_choice(choices: Any, role: str | None) -> list[Said]:
+    """Read the first of the answers that a response gives to choose from, and note how many.
+
+    LangChain lists them by prompt: then of each prompt.
+    """
+    if not isinstance(choices, list):
+        return messages(choices, role)
+    if choices and isinstance(choices[0], list):
+        return [said for one in choices for said in _first_choice(one, role)]
+    found = messages(choices[:1], role)
+    if found and choices[1:]:
+        found[0].notes = {**found[0].notes, "choices": len(choices)}
+    return found
 
 
 def _words(content: Any) -> str | None:
@@ -221,7 +243,7 @@ _TELLING = {
 def _spoken(value: dict[str, Any], role: str | None) -> list[Said]:
     if kind_of(value) in SILENT:
         return []
-    tells = kind_of(value) in RESULTS or not value.keys().isdisjoint(_TELLING)
+    tells = is_result(kind_of(value)) or not value.keys().isdisjoint(_TELLING)
     return [_message(value, role)] if tells or is_call(value) else []
 
 
@@ -230,39 +252,31 @@ def _message(value: dict[str, Any], role: str | None) -> Said:
     said = Said(_role(value), calls=[], results=[])
     texts: list[str] = []
     body = value.get("parts") or value.get("contents") or value.get("content") or None
-    alone = body is None or kind_of(value) in RESULTS or is_call(value)
-    for part in [value] if alone else _parts(body):
+    alone = body is None or is_result(kind_of(value)) or is_call(value)
+    for part in [value] if alone else parts_of(body, said.role):
         if isinstance(part, str):
             texts.append(part)
         elif isinstance(part, dict):
             read_part(part, said, texts)
-    given = value.get("tool_calls")
-    if not given and "additional_kwargs" in value:
-        given = members(value, "additional_kwargs").get("tool_calls")
-    for call in given if isinstance(given, list) else ():
-        add_call(call, said)
+    if listed := listed_in(value, alone=alone):
+        add_calls(listed, said)
     if said.role == "tool" and not said.results:
         output = "\n".join(texts) if texts else body
         said.results.append(result_of({**value, "output": output, "content": None}))
     if said.role is None:
         said.role = _implied(said, role, bare=set(value) <= {"content"})
+    refuse(value.get("refusal"), said)
+    spoken = members(value, "audio").get("transcript")
+    if not texts and isinstance(spoken, str):
+        texts.append(spoken)
     said.text = "\n".join(texts) if texts else None
     return said
 
 
-def _parts(body: Any) -> list[Any]:
-    """Return a message's parts; text may hold nothing but calls."""
-    if isinstance(body, str) and _words(body) is None:
-        listed = decoded(body)
-        if isinstance(listed, list) and all(isinstance(x, dict) and is_call(x) for x in listed):
-            return listed
-    return body if isinstance(body, list) else [body]
-
-
 def _implied(said: Said, role: str | None, *, bare: bool) -> str | None:
     """Tell the role of a message without one: calls are the model's, results a tool's."""
-    if said.results:
-        return "tool"
     if said.calls:
         return "assistant"
+    if said.results:
+        return "tool"
     return None if bare and role == "user" else role

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from pipeline.landing.chats.built_in import is_vendors, put_out
 from pipeline.landing.chats.messages import Message, ToolCall, Usage
 from pipeline.landing.chats.said import messages
 from pipeline.landing.chats.unheard import unheard
@@ -12,25 +14,40 @@ from pipeline.landing.unknown.unmapped import add, note
 from pipeline.landing.values.literal import members
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pipeline.landing.chats.said import Result, Said
     from pipeline.landing.unknown.unmapped import Unmapped
 
-_ITEMS = {"message", "reasoning", "function_call", "custom_tool_call", "computer_call"}
-"""What one response of OpenAI's Responses API is made of, each an item by itself."""
+_ITEMS = {"message", "reasoning", "function_call"}
+"""What one response of OpenAI's Responses API is made of, each an item by itself: and the calls of
+tools that it has built in."""
 _READ = (
     ("prompt_tokens",),
     ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
+    ("promptTokens",),
+    ("inputTokens",),
 )
 """Tokens read, in OpenAI's words and in Anthropic's, whose input leaves out what is cached."""
-_WRITTEN = (("completion_tokens",), ("output_tokens",))
+_WRITTEN = (
+    ("completion_tokens",), ("output_tokens",), ("completionTokens",), ("outputTokens",),
+)  # fmt: skip
+_TELLING = ("usage", "usage_metadata", "response_metadata")
+_KEPT = ("token_usage", "usage", "tokenUsage")
+
+
+_MOST_DIGITS = 20
 
 
 class Heard(Message):
     """A message, which may be a result that says whether its call failed."""
 
     failed: bool | None = None
+    notes: dict[str, Any] | None = None
+
+    def labels(self) -> dict[str, Any] | None:
+        """Return what the message says that no column holds."""
+        return self.notes
 
 
 def word(value: Any, name: str) -> str:
@@ -65,17 +82,32 @@ def usage_of(value: dict[str, Any]) -> Usage | None:
     >>> usage_of({"usage": {"prompt_tokens": 7, "cache_read_input_tokens": 4, "output_tokens": 2}})
     Usage(prompt_tokens=7, completion_tokens=2)
     """
-    if "usage" not in value and "usage_metadata" not in value:
+    if value.keys().isdisjoint(_TELLING):
         return None
     told = members(value, "usage_metadata") or members(value, "usage")
+    if not told:  # LangChain's messages of some models keep them as the model's vendor told them
+        kept = members(value, "response_metadata")
+        told = next(filter(None, (members(kept, name) for name in _KEPT)), {})
     return Usage(_tokens(told, _READ), _tokens(told, _WRITTEN)) if told else None
 
 
 def _tokens(told: dict[str, Any], vendors: tuple[tuple[str, ...], ...]) -> int | None:
     """Return the sum of the first vendor's words that are there, and not all 0 where others are."""
-    counts = [[n for name in words if isinstance(n := told.get(name), int)] for words in vendors]
+    counts = [
+        [n for name in words if (n := _count(told.get(name))) is not None] for words in vendors
+    ]
     sums = [sum(found) for found in counts if found]
     return next((total for total in sums if total), 0 if sums else None)
+
+
+def _count(value: Any) -> int | None:
+    """Return a count, which may be written as text or with a point."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str) and value.isascii() and value.isdecimal():
+        return int(value) if len(value) < _MOST_DIGITS else None
+    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    return int(value) if whole else None
 
 
 def _answers(said: Said, *, silence: bool | None) -> Iterator[Heard]:
@@ -98,7 +130,7 @@ def _silence(item: dict[str, Any]) -> bool | None:
     """Tell what a result that says nothing of failure means: in Anthropic's words, none."""
     parts = item.get("content")
     listed = parts if isinstance(parts, list) else []
-    anthropic = any(word(part, "type") == "tool_result" for part in listed)
+    anthropic = any(word(part, "type").endswith("tool_result") for part in listed)
     return False if anthropic else None
 
 
@@ -107,15 +139,55 @@ def _plain(item: dict[str, Any]) -> dict[str, Any]:
     kind = word(item, "type")
     if kind.endswith("_call_output"):
         output = item.get("output")
-        return {"role": "tool", "content": output, "tool_call_id": item.get("call_id")}
-    if kind == "custom_tool_call":
-        return {**item, "type": "function_call", "arguments": item.get("input")}
+        told = {"tool_call_id": item.get("call_id"), "status": item.get("status")}
+        return {"role": "tool", "content": output, **told}
     return item
+
+
+_BESIDE = ("tool_calls", "invalid_tool_calls", "additional_kwargs")
+"""Where a message keeps calls beside its content: those of its end."""
+_USAGE = ("usage", "usage_metadata")
+_STEP = "step-start"
+"""Where a message of Vercel's AI SDK goes on with another response."""
+
+
+def _is_ran(part: Any) -> bool:
+    """Tell whether a part is the result of a tool that the model's vendor ran."""
+    own = isinstance(part, dict) and put_out(part) is not None
+    return own or word(part, "type").endswith("_tool_result")
+
+
+def _apart(item: dict[str, Any]) -> list[dict[str, Any]]:
+    """Part a message after the last result of the tools that its vendor ran, where it has one.
+
+    What was said after them is a response of its own, and so is each step that is marked; the
+    tokens of all stay with the first.
+    """
+    holder = "parts" if "parts" in item else "content"
+    parts = item.get(holder)
+    if word(item, "role") == "user" or not isinstance(parts, list):
+        return [item]
+    places = [at for at, part in enumerate(parts) if word(part, "type") == _STEP]
+    if not places:
+        ends = (n for n, part in enumerate(parts, 1) if _is_ran(part))
+        places = [max(ends, default=0)]
+    cuts = [0, *(at for at in places if 0 < at < len(parts)), len(parts)]
+    if not cuts[2:]:
+        return [item]
+    told = [{**item, holder: parts[begin:end]} for begin, end in pairwise(cuts)]
+    for one in told[:-1]:
+        for name in _BESIDE:
+            one.pop(name, None)
+    for one in told[1:]:
+        for name in _USAGE:
+            one.pop(name, None)
+    return told
 
 
 def _heard(item: dict[str, Any]) -> Iterator[Heard]:
     for said in read(_plain(item), None):
-        if said.results:
+        own = bool(said.calls)  # a vendor's results of the message's own calls follow these
+        if said.results and not own:
             yield from _answers(said, silence=_silence(item))
         calls = [
             ToolCall(id=call.id, name=call.name, arguments=call.arguments) for call in said.calls
@@ -128,7 +200,11 @@ def _heard(item: dict[str, Any]) -> Iterator[Heard]:
                 tool_calls=calls or None,
                 usage=usage_of(item) if role == "assistant" else None,
                 timestamp=item.get("timestamp") or item.get("created_at"),
+                notes=said.notes or None,
+                refusal=said.notes.get("refusal"),
             )
+        if said.results and own:
+            yield from _answers(said, silence=_silence(item))
 
 
 def _joined(first: Heard, second: Heard) -> Heard:
@@ -136,6 +212,8 @@ def _joined(first: Heard, second: Heard) -> Heard:
     first.content = "\n".join(texts) if texts else None
     first.tool_calls = [*(first.tool_calls or ()), *(second.tool_calls or ())] or None
     first.usage = first.usage or second.usage
+    first.notes = {**(first.notes or {}), **(second.notes or {})} or None
+    first.refusal = first.refusal or second.refusal
     note(first, second.unmapped)
     return first
 
@@ -149,9 +227,10 @@ def chat_of(items: list[dict[str, Any]]) -> list[Heard]:
     open_response = False
     unknown: Unmapped = {}
     for item in items:
-        part = word(item, "type") in _ITEMS
+        kind = word(item, "type")
+        part = kind in _ITEMS or is_vendors(kind)
         add(unknown, unheard(item))
-        for message in _heard(item):
+        for message in (one for apart in _apart(item) for one in _heard(apart)):
             message.unmapped, unknown = unknown, {}
             if part and open_response and message.role == chat[-1].role == "assistant":
                 _joined(chat[-1], message)
@@ -161,6 +240,14 @@ def chat_of(items: list[dict[str, Any]]) -> list[Heard]:
     if chat:
         note(chat[-1], unknown)
     return chat
+
+
+def spend(chat: Sequence[Message], spent: Usage | None) -> None:
+    """Give the tokens told of a whole record to its last response, where that tells none."""
+    last = next((message for message in reversed(chat) if message.role == "assistant"), None)
+    if last is not None and spent is not None:
+        told = last.usage is not None and last.usage.prompt_tokens is not None
+        last.usage = last.usage if told else spent
 
 
 def failed(message: Heard) -> bool | None:

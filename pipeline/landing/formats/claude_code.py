@@ -141,7 +141,8 @@ def _is_line(record: Any) -> bool:
     if not isinstance(record, dict) or not isinstance(record.get("type"), str):
         return False
     if isinstance(record.get("sessionId"), str):
-        return "messages" not in record
+        # Of Gemini CLI, whose prompts are logged under such an id, messages are texts.
+        return "messages" not in record and isinstance(record.get("message", {}), dict)
     bookkeeping = {"summary": "leafUuid", "file-history-snapshot": "snapshot"}
     return bookkeeping.get(record["type"], "type of no such line") in record
 

@@ -33,7 +33,7 @@ from pipeline.landing.vendors.inspect_archive import (
     reread,
     samples,
 )
-from pipeline.landing.vendors.inspect_steps import Turn, message, steps_of_chat
+from pipeline.landing.vendors.inspect_steps import Turn, spoken, steps_of_chat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,18 +41,24 @@ if TYPE_CHECKING:
     from pipeline.landing.records.reader import Head, Piece, Source
 
 
-@leaves_out(
-    "total_tokens",
-    "input_tokens_cache_read",
-    "input_tokens_cache_write",
-    "reasoning_tokens",
-    "total_cost",
-)
+@leaves_out("reasoning_tokens", "total_cost")
 class Usage(Known):
-    """The tokens of one model; those read from a cache are among the input."""
+    """The tokens of one model."""
 
     input_tokens: int = 0
     output_tokens: int = 0
+    total_tokens: int = 0
+    input_tokens_cache_read: int | None = None
+    input_tokens_cache_write: int | None = None
+
+    def read(self) -> int:
+        """Return the tokens read, cached ones among them.
+
+        Whether the input has these, as OpenAI's does and Anthropic's does not, the total tells.
+        """
+        cached = (self.input_tokens_cache_read or 0) + (self.input_tokens_cache_write or 0)
+        beside = self.total_tokens == self.input_tokens + self.output_tokens + cached
+        return self.input_tokens + (cached if beside else 0)
 
 
 @leaves_out("answer", "explanation", "metadata", "history")
@@ -170,7 +176,7 @@ def _spend(sample: Sample, steps: list[Step]) -> None:
     """Put the sample's tokens, which its scorers' models share, on its last response."""
     last = next((s for s in reversed(steps) if s.kind in {"llm_call", "final"}), None)
     if last is not None and sample.model_usage:
-        last.input_tokens = sum(usage.input_tokens for usage in sample.model_usage.values())
+        last.input_tokens = sum(usage.read() for usage in sample.model_usage.values())
         last.output_tokens = sum(usage.output_tokens for usage in sample.model_usage.values())
 
 
@@ -186,6 +192,14 @@ def _judged(sample: Sample) -> dict[str, float | None]:
     return {name: _worth(score.value) for name, score in given.items()}
 
 
+def _shown(sample: Sample, worths: dict[str, float | None]) -> dict[str, Any] | None:
+    """Return the verdicts where the reward is not all they say: a scorer may have many of its own."""
+    given = sample.scores or ({"score": sample.score} if sample.score else {})
+    told = {name: given[name].value if worth is None else worth for name, worth in worths.items()}
+    unread = any(told[name] is not None for name, worth in worths.items() if worth is None)
+    return told if unread or len(told) > 1 else None
+
+
 def _success(worths: list[float | None]) -> bool | None:
     """Tell whether every scorer passed the sample; a score on another scale tells nothing."""
     if not worths or any(worth is None or not 0 <= worth <= 1 for worth in worths):
@@ -198,7 +212,7 @@ def _labels(sample: Sample, log: Evaluation, worths: dict[str, float | None]) ->
         "eval_id": log.eval_id,
         "eval_run_id": log.run_id,
         "commit": (log.revision or {}).get("commit"),
-        "scores": worths if len(worths) > 1 else None,
+        "scores": _shown(sample, worths),
         "limit": sample.limit,
         "error": sample.error,
     }
@@ -241,7 +255,7 @@ def decode(piece: Piece, context: Evaluation | None = None) -> Iterator[Run | Ta
     sample = decoding(_decode, piece.data)
     resolved = _resolver(sample)
     turns = [] if sample.messages is UNSET else decoding(_decode_turns, resolved(sample.messages))
-    messages = [message(turn) for turn in turns]
+    messages = [said for turn in turns for said in spoken(turn)]
     steps = steps_of_chat(messages)
     _spend(sample, steps)
     worths = _judged(sample)
@@ -281,7 +295,8 @@ def prepare(source: Source) -> Evaluation:
         log = Evaluation()
     found: Unmapped = {}
     for name, value in others(source, _MEMBERS):
-        add(found, noted(name, msgspec.Raw(value)))
+        if value.strip() != b"null":
+            add(found, noted(name, msgspec.Raw(value)))
     add(found, log.unmapped, "eval")
     log.unmapped = found or None
     return log

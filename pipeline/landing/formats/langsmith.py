@@ -41,7 +41,7 @@ _PRIVATE = ("ls_", "lc_", "langgraph_", "__", "LANGSMITH", "LANGCHAIN", "revisio
 
 
 @leaves_out(
-    "app_path", "attachments", "child_run_ids", "child_runs", "completion_cost",
+    "app_path", "attachments", "child_run_ids", "completion_cost",
     "completion_cost_details", "completion_token_details", "direct_child_run_ids", "dotted_order",
     "error_preview", "events", "execution_order", "first_token_time", "in_dataset",
     "inputs_or_signed_url", "inputs_preview", "inputs_s3_urls", "last_queued_at", "latency",
@@ -74,6 +74,16 @@ class Exported(Noting):
     session_name: str | None = None
     reference_example_id: str | None = None
     feedback_stats: Any = None
+    child_runs: list[Exported] | None = None
+
+    def all(self) -> Iterator[Exported]:
+        """Yield the run, and those that it holds: so a run is loaded with its children."""
+        open_runs = [(self, self.parent_run_id)]
+        while open_runs:
+            run, parent = open_runs.pop()
+            run.parent_run_id = run.parent_run_id or parent
+            yield run
+            open_runs += [(child, run.id) for child in run.child_runs or ()]
 
     @property
     def trace(self) -> str:
@@ -235,7 +245,7 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     tabular.refuse_damage(piece)
     if piece.data[:1] != b"[":
         decoding(_run, piece.data)
-    exported = decoding_some(_runs, piece.data)
+    exported = [run for one in decoding_some(_runs, piece.data) for run in one.all()]
     run = run_of(exported[0].trace, (one.span() for one in exported))
     if run is None:
         return

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import asdict
 
+from pipeline.landing.chats.built_in import is_vendors
 from pipeline.landing.chats.chat import prompt_hash_of
 from pipeline.landing.chats.chat_columns import Chats
-from pipeline.landing.chats.spoken import calls_of, chat_of, failed, usage_of, word
+from pipeline.landing.chats.parts import holds_calls
+from pipeline.landing.chats.spoken import calls_of, chat_of, failed, spend, usage_of, word
 from pipeline.landing.chats.unheard import LEFT_OUT, unheard, unknown_usage
 from pipeline.landing.formats import Format, Many
 from pipeline.landing.model import Expected, Outline, References, RejectError, Run
@@ -21,17 +23,24 @@ from pipeline.landing.values.literal import members
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pipeline.landing.chats.messages import Usage
     from pipeline.landing.chats.spoken import Heard
     from pipeline.landing.records.reader import Head, Piece, Source
     from pipeline.landing.unknown.unmapped import Unmapped
 
 _decode = msgspec.json.Decoder(dict[str, Any] | list[Any]).decode
-_ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
+_ROLES = {"system", "developer", "user", "assistant", "tool", "function", "model"}
+_SPEAKING = {"content", "parts", "tool_calls"}
 _LANGCHAIN = {"human", "ai", "system", "tool", "function"}
-_ITEMS = {"function_call", "function_call_output", "reasoning"}
-_PARTS = {"tool_use", "tool_result"}
-_CALLING = re.compile(rb'"(tool_calls|tool_call_id|tool_use|tool_result|function_call)"')
+_CALLING = re.compile(
+    rb'"(tool_calls|tool_call_id|tool_use|tool_result|[a-z_]+_call|functionCall|functionResponse'
+    rb'|toolUse|toolResult|toolCallId)"'
+)
+
+
+def _is_item(kind: str) -> bool:
+    """Tell whether objects of a kind are items of OpenAI's responses that no other list has."""
+    call = kind.removesuffix("_output")
+    return kind == "reasoning" or call == "function_call" or is_vendors(call)
 
 
 def _is_message(value: Any) -> bool:
@@ -42,7 +51,7 @@ def _is_message(value: Any) -> bool:
         return True  # a serialized LangChain message
     if kind in _LANGCHAIN and "content" in value:
         return True
-    return kind in _ITEMS or (role in _ROLES and bool(value.keys() & {"content", "tool_calls"}))
+    return _is_item(kind) or (role in _ROLES and not value.keys().isdisjoint(_SPEAKING))
 
 
 def _is_list(value: Any) -> bool:
@@ -53,6 +62,9 @@ def _is_list(value: Any) -> bool:
     return all(map(_is_message, whole)) and isinstance(value[-1], dict)
 
 
+_HOLDERS = ("messages", "outputs", "values", "contents")
+
+
 def _listed(record: dict[str, Any]) -> tuple[Any, Any]:
     """Return a record's messages and, where it has them, the messages expected."""
     if isinstance(record.get("output"), list):  # a response, perhaps with what was asked
@@ -61,13 +73,29 @@ def _listed(record: dict[str, Any]) -> tuple[Any, Any]:
         system = record.get("instructions")
         first = [{"role": "system", "content": system}] if isinstance(system, str) else []
         return [*first, *(before if isinstance(before, list) else []), *record["output"]], None
-    given = next((record[n] for n in ("messages", "outputs", "values") if n in record), None)
+    if _is_response(record):  # of chat completions, or Anthropic's
+        return [_answer(record)], None
+    given = next((record[n] for n in _HOLDERS if n in record), None)
     inner = given.get("messages") if isinstance(given, dict) else given
     expected = record.get("reference_outputs")
     system = record.get("system")
     if isinstance(system, str | list) and isinstance(inner, list):
         inner = [{"role": "system", "content": system}, *inner]
     return inner, expected.get("messages") if isinstance(expected, dict) else expected
+
+
+def _is_response(record: dict[str, Any]) -> bool:
+    """Tell whether a record is what a model's interface answered, saved as it is."""
+    if record.get("object") == "chat.completion":
+        return isinstance(record.get("choices"), list)
+    own = record.get("type") == "message" and record.get("role") == "assistant"
+    return own and "content" in record and "usage" in record
+
+
+def _answer(record: dict[str, Any]) -> dict[str, Any]:
+    if "choices" in record:
+        return {"choices": record["choices"]}
+    return {"role": "assistant", "content": record["content"]}
 
 
 def _chat(items: Any) -> list[Heard]:
@@ -77,7 +105,7 @@ def _chat(items: Any) -> list[Heard]:
 
 
 _READ = {
-    "id", "input", "instructions", "messages", "metadata", "model", "output", "outputs",
+    "choices", "contents", "id", "input", "instructions", "messages", "metadata", "model", "output", "outputs",
     "reference_outputs", "system", "task_id", "thread_id", "usage", "usage_metadata", "values",
 }  # fmt: skip
 _RECORD = _READ | {
@@ -87,7 +115,7 @@ _RECORD = _READ | {
     "max_tool_calls", "object", "parallel_tool_calls", "presence_penalty",
     "previous_response_id", "prompt_cache_key", "prompt_cache_retention", "reasoning", "role",
     "safety_identifier", "service_tier", "status", "stop_reason", "stop_sequence", "store",
-    "stream", "temperature", "text", "tool_choice", "tools", "top_logprobs", "top_p",
+    "stream", "system_fingerprint", "temperature", "text", "tool_choice", "tools", "top_logprobs", "top_p",
     "truncation", "type", "user",
 }  # fmt: skip
 
@@ -123,14 +151,6 @@ def _text(value: Any) -> str | None:
     return str(value) if isinstance(value, str | int) and value != "" else None
 
 
-def _spend(chat: list[Heard], spent: Usage | None) -> None:
-    """Give the tokens told of a whole record to its last response, where that tells none."""
-    last = next((message for message in reversed(chat) if message.role == "assistant"), None)
-    if last is not None and spent is not None:
-        told = last.usage is not None and last.usage.prompt_tokens is not None
-        last.usage = last.usage if told else spent
-
-
 def _read(data: bytes, chats: Chats[Heard]) -> tuple[Outline, References | None]:
     """Decode one list of messages, or an object that holds one; its steps go to `chats`.
 
@@ -141,10 +161,11 @@ def _read(data: bytes, chats: Chats[Heard]) -> tuple[Outline, References | None]
     record = value if isinstance(value, dict) else {}
     items, expected = _listed(record) if record else (value, None)
     chat = _chat(items)
-    _spend(chat, usage_of(record))
+    spend(chat, usage_of(record))
     outline = Outline(
         final_output=chats.add(chat),
         unmapped=_unmapped(record, expected),
+        started_at=record.get("created") if _is_response(record) else None,
         source_id=_text(record.get("id")) or _text(record.get("thread_id")),
         task_id=_text(record.get("task_id")),
         model=_model(record, items),
@@ -178,21 +199,27 @@ def pieces(source: Source) -> Iterator[Piece]:
 
 
 def _has_parts(items: list[Any]) -> bool:
-    contents = [item.get("content") for item in items if isinstance(item, dict)]
-    parts = [part for content in contents if isinstance(content, list) for part in content]
-    return any(word(part, "type") in _PARTS for part in parts)
+    said = [item for item in items if isinstance(item, dict)]
+    return any("parts" in one or holds_calls(one.get("content")) for one in said)
+
+
+def _is_others(item: Any) -> bool:
+    kind = word(item, "type")
+    return kind in _LANGCHAIN or _is_item(kind)
 
 
 def _of_record(record: dict[str, Any]) -> str | None:
     """Recognise an object by the messages it holds; chats in OpenAI's roles have their own format."""
     if record.get("object") == "response" and isinstance(record.get("output"), list):
         return "a response with output items"
+    if _is_response(record):
+        return "a model's response"
     items, expected = _listed(record)
     if not _is_list(items):
         return None
     if expected is not None or "outputs" in record:
         return "outputs that are messages"
-    own = _has_parts(items) or any(word(item, "type") in _LANGCHAIN | _ITEMS for item in items)
+    own = _has_parts(items) or any(map(_is_others, items))
     return "messages with tool_use, of LangChain's types, or items of responses" if own else None
 
 

@@ -15,7 +15,10 @@ from pipeline.landing.chats.chat import (
     trial_number,
 )
 from pipeline.landing.chats.chat_columns import Chats
-from pipeline.landing.chats.messages import Id, Message, Raw  # noqa: TC001 - msgspec reads types at run time
+from pipeline.landing.chats.messages import Id, Message, Raw
+from pipeline.landing.chats.parts import holds_calls
+from pipeline.landing.chats.spoken import Heard, chat_of, spend, usage_of
+from pipeline.landing.chats.unheard import unknown_usage
 from pipeline.landing.formats import Format, Many
 from pipeline.landing.model import Expected, Outline, References, RejectError, Run
 from pipeline.landing.unknown.unmapped import (
@@ -54,6 +57,8 @@ class Record(Noting):
     expected: Raw = UNSET
     tools: Raw = UNSET
     functions: Raw = UNSET
+    system: str | list[Any] | None = None
+    usage: dict[str, Any] | None = None
 
 
 @leaves_out("type", "id")
@@ -101,8 +106,38 @@ def _references(lists: list[list[Call]] | None) -> References | None:
     return References([[call.expected() for call in calls] for calls in lists])
 
 
-def _outline(record: Record, expected: list[list[Call]] | None, final: Any) -> Outline:
+class _Bare(msgspec.Struct):
+    messages: list[dict[str, Any]]
+
+
+_bare = msgspec.json.Decoder(_Bare).decode
+
+
+def _is_others(record: Record) -> bool:
+    """Tell whether calls are parts of contents, as they are with vendors but OpenAI."""
+    contents = (one.content for one in record.messages)
+    return any(content.__class__ is list and holds_calls(content) for content in contents)
+
+
+def _chat(record: Record, data: bytes | None = None) -> list[Message]:
+    """Return the chat, with the prompt and the tokens that the line tells beside it.
+
+    With the line's `data`, as it is read where calls are parts of contents.
+    """
+    chat = record.messages if data is None else list[Message](chat_of(_bare(data).messages))
+    if record.system is not None:
+        chat = [Message("system", content=record.system), *chat]
+    if record.usage is not None:
+        spend(chat, usage_of({"usage": record.usage}))
+    return chat
+
+
+def _outline(
+    record: Record, expected: list[list[Call]] | None, chat: Sequence[Message], final: Any
+) -> Outline:
     unmapped = dict(record.unmapped or {})
+    if record.usage is not None:
+        add(unmapped, unknown_usage({"usage": record.usage}))
     for call in chain.from_iterable(expected or ()):
         add(unmapped, call.unmapped, "expected")
     return Outline(
@@ -113,7 +148,7 @@ def _outline(record: Record, expected: list[list[Call]] | None, final: Any) -> O
         agent=record.agent,
         agent_version=record.agent_version,
         model=record.model,
-        prompt_hash=prompt_hash_of(record.messages),
+        prompt_hash=prompt_hash_of(chat),
         labels={**(record.metadata or {}), **(record.labels or {})},
         unmapped=unmapped,
         success=record.success,
@@ -122,12 +157,17 @@ def _outline(record: Record, expected: list[list[Call]] | None, final: Any) -> O
     )
 
 
+def _failed(message: Message) -> bool | None:
+    return message.failed if isinstance(message, Heard) else None
+
+
 def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     """Decode one line into its run."""
     record = decoding(_decode, piece.data)
-    chats = Chats(no_signal)
+    chats = Chats(_failed)
     expected = _expected(record.expected)
-    told = _outline(record, expected, chats.add(record.messages))
+    chat = _chat(record, piece.data if _is_others(record) else None)
+    told = _outline(record, expected, chat, chats.add(chat))
     yield Run(**asdict(told), steps=chats.steps(), references=_references(expected))
 
 
@@ -136,15 +176,16 @@ def decode_many(bodies: Sequence[bytes], _context: Any) -> Many:
     chats = Chats(no_signal)
     runs, references = [], []
     for record in map(_decode_known, bodies):
+        if _is_others(record):
+            raise RejectError("wrong_type", "calls are parts of contents")  # decoded one by one
         expected = _expected(record.expected)
-        runs.append(_outline(record, expected, chats.add(record.messages)))
+        chat = _chat(record)
+        runs.append(_outline(record, expected, chat, chats.add(chat)))
         references.append(_references(expected))
     return Many(runs, references, chats.columns())
 
 
 _ROLES = {"system", "developer", "user", "assistant"}
-# Anthropic's messages have the same roles, but keep their calls among the parts of the content.
-_ANTHROPIC = {"tool_use", "tool_result"}
 # A record with one of these is another tool's trajectory that holds a chat among other things.
 _FOREIGN = {"trajectory_format", "trajectory", "info", "simulations", "ticks", "traj", "steps"}
 
@@ -160,9 +201,7 @@ def _is_message(message: Any) -> bool:
     # The head of a file may cut its last message off before the role.
     if not isinstance(message, dict) or not isinstance(message.get("role", ""), str):
         return False
-    content = message.get("content")
-    parts = content if isinstance(content, list) else []
-    return not any(isinstance(part, dict) and part.get("type") in _ANTHROPIC for part in parts)
+    return not holds_calls(message.get("content"))
 
 
 def sniff(head: Head) -> str | None:

@@ -244,6 +244,9 @@ def sniff(head: Head) -> str | None:
         return "trajectory[].action and .observation"
     if _is_message(_starts(head.first, "history")):
         return "history[] with role and agent"
+    # A run that broke before its first step.
+    if head.has("trajectory", "info", "environment") and head.first["trajectory"] == []:
+        return "an empty trajectory, with info and environment"
     return None
 
 

@@ -7,7 +7,7 @@ process as a few arrays.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import polars as pl
 
+from pipeline.errors import InputError
 from pipeline.landing import formats
 from pipeline.landing.records.glue import shared_lines
 from pipeline.landing.records.reader import Piece, Source
@@ -169,6 +170,20 @@ class Group(NamedTuple):
         return [line + self.lead[0] for line in lines] if self.lead[0] else lines
 
 
+Stamp = tuple[int, int, int]
+
+
+def stamp_of(source: Source) -> Stamp | None:
+    """Return what tells a file that was written anew; None for a folder, or where it is gone."""
+    if source.files:
+        return None
+    try:
+        told = source.path.stat()
+    except OSError:
+        return None
+    return told.st_ino, told.st_size, told.st_mtime_ns
+
+
 @dataclass
 class Slice:
     """Some consecutive records of one file."""
@@ -179,6 +194,25 @@ class Slice:
     places: Places = field(default_factory=Places)
     first: bool = False
     """Does the file begin here? Its damage, if any, is told once."""
+    stamp: Stamp | None = None
+    """The file as it stood before its records were looked for."""
+
+    def refuse_changed(self, doubted: Collection[int]) -> None:
+        """Make sure that what was read is what was looked at; `doubted` are offsets of rejects.
+
+        A log may grow while it lands, and its last record be half written.
+
+        Raises:
+            InputError: the file was written anew, and what was read of it is in doubt.
+        """
+        before, now = self.stamp, stamp_of(self.source)
+        if before is None or now == before:
+            return
+        grown = now is not None and now[0] == before[0] and now[1] >= before[1]
+        last = self.places[-1].offset if self.places else 0
+        if not grown or any(offset < last for offset in doubted):
+            told = "it changed while it was read; land it again when it is complete"
+            raise InputError(f"{self.source.shown}: {told}")
 
     @cached_property
     def shared(self) -> dict[int, int]:

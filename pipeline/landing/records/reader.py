@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
+from pipeline.errors import InputError
 from pipeline.landing.records.documents import Extent, extents_of, section, several
 from pipeline.landing.records.framing import elements_of, member_of
 from pipeline.landing.records.glue import unglued
@@ -25,6 +26,7 @@ from pipeline.landing.records.lines import Block
 from pipeline.landing.records.members import Members, members_but
 from pipeline.landing.records.printed import Piece, blocks_of, pieces_of, printed
 from pipeline.landing.records.reading import layout
+from pipeline.landing.source.foreign import foreign
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -50,6 +52,11 @@ def as_text(path: str | PurePath) -> str:
     return os.fsencode(path).decode(errors="backslashreplace")
 
 
+def unreadable(error: BaseException) -> str:
+    """Tell why a file cannot be read."""
+    return f"it cannot be read: {getattr(error, 'strerror', None) or error}"
+
+
 @dataclass(frozen=True)
 class Source:
     """One file to land."""
@@ -63,6 +70,8 @@ class Source:
     """Which of the file's documents it is, where it is one of several."""
     files: tuple[Source, ...] = ()
     """What it is made of, where it is a folder that holds one run."""
+    unread: str = ""
+    """Why the file cannot be read, where it cannot."""
 
     @property
     def named(self) -> PurePath:
@@ -70,8 +79,15 @@ class Source:
         return PurePath(as_text(self.path))
 
     def open(self) -> BinaryIO:
-        """Open the file for reading bytes."""
-        file = self.path.open("rb")
+        """Open the file for reading bytes.
+
+        Raises:
+            InputError: it cannot be opened, or is there no more.
+        """
+        try:
+            file = self.path.open("rb")
+        except OSError as error:
+            raise InputError(f"{self.shown}: {unreadable(error)}") from error
         return file if self.within is None else section(file, self.within, closes=True)
 
     def apart(self, *, elements: bool = False) -> list[Source]:
@@ -112,14 +128,19 @@ class Source:
     @cached_property
     def head(self) -> Head:
         """Look at the first bytes; a folder is looked at in the first file that is an object."""
-        if self.files:
+        if self.unread or self.files:
             heads = (file.head for file in self.files)
             first = next((head.first for head in heads if isinstance(head.first, dict)), None)
-            return Head("folder", first, None, b"", self.path.name)
+            return Head("empty" if self.unread else "folder", first, None, b"", self.path.name)
         with self.open() as file:
             text = file.read(HEAD_BYTES)
         if text.startswith(PARQUET):
             return Head("parquet", _columns(self.path), None, text, self.path.name)
+        return self._head_of(text)
+
+    def _head_of(self, text: bytes) -> Head:
+        if foreign(text) is not None:
+            return Head("other", None, None, text, self.path.name)
         head = look(text, self.path.name, whole=len(text) < HEAD_BYTES)
         if head.framing not in {"object", "array"} or self.within is not None:
             return head

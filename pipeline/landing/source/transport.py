@@ -17,9 +17,9 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from pipeline.errors import LakeError
+from pipeline.errors import InputError, LakeError
 from pipeline.landing.model import Damage
-from pipeline.landing.records.reader import Source
+from pipeline.landing.records.reader import Source, unreadable
 from pipeline.landing.source.named import STDIN
 from pipeline.landing.source.spool import spool
 from pipeline.landing.source.unpacking import BLOCK, PACKED, DamagedError, spelled
@@ -80,7 +80,11 @@ def is_packed(source: Source) -> bool:
 
 
 def _layers(source: Source, copies: Copies, left: int) -> Iterator[Source]:
-    inner = _layer(source, copies) if left else None
+    try:
+        inner = _layer(source, copies) if left else None
+    except InputError as error:  # of many files, one that cannot be read does not keep the others
+        yield replace(source, unread=unreadable(error.__cause__ or error))
+        return
     if inner is None:
         yield source
         return

@@ -99,8 +99,12 @@ PACKED: dict[bytes, Callable[[Path], Iterator[bytes]]] = {
     b"\x1f\x8b\x08": _gzip,
     b"\x28\xb5\x2f\xfd": _zstd,
     b"\xfd7zXZ\0": _xz,
+    **{bytes([first]) + b"\x2a\x4d\x18": _zstd for first in range(0x50, 0x60)},
 }
-"""What each kind of packed stream begins with, and how it is unpacked."""
+"""What each kind of packed stream begins with, and how it is unpacked.
+
+Before the data of zstd frames may stand that are passed over: pzstd tells sizes in such.
+"""
 
 
 def spelled(data: bytes) -> bytes | None:

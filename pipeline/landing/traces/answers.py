@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET
 
-from pipeline.landing.traces.steps import ASKED_BY, FROM_RESPONSE, NOT_RUN, SPAN
+from pipeline.landing.traces.steps import ASKED_BY, FROM_RESPONSE, NOT_RUN, SERVER_SIDE, SPAN
 from pipeline.landing.values.canonical import Keyer
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def response_of(steps: Iterable[Row]) -> Row | None:
 def answer_requests(groups: dict[str, list[Row]]) -> None:
     """Where any tool span is known, let the calls told by responses only add to theirs."""
     calls = [step for steps in groups.values() for step in steps if step.kind == "tool_call"]
-    ran = [step for step in calls if FROM_RESPONSE not in step.labels]
+    ran = [step for step in calls if step.labels.keys().isdisjoint((FROM_RESPONSE, SERVER_SIDE))]
     if not ran:
         return
     spans = _Spans(ran)

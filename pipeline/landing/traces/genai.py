@@ -14,6 +14,7 @@ from msgspec import UNSET
 from pipeline.landing.chats.said import together
 from pipeline.landing.traces.attributes import amount, count, first, text, undecorated
 from pipeline.landing.traces.genai_messages import heard, says, with_event_details
+from pipeline.landing.traces.returned import tell_returned
 from pipeline.landing.traces.spans import Reading
 from pipeline.landing.values.literal import decoded, members, raw
 
@@ -118,13 +119,15 @@ def _tool(given: Mapping[str, Any], span: Span) -> Reading:
     events = {event.name: event.attributes for event in span.events}
     asked, answered = (events.get(f"gen_ai.{name}", {}) for name in ("tool.message", "choice"))
     result = first(given, *_RESULT)
-    return Reading(
+    reading = Reading(
         role="tool",
         name=named or undecorated(span.name),
         call_id=text(first(given, *_CALL_ID)) or text(asked.get("id")),
         arguments=_arguments(given, asked),
         output=answered.get("message") if result is None else result,
     )
+    tell_returned(reading)
+    return reading
 
 
 def _arguments(given: Mapping[str, Any], asked: Mapping[str, Any]) -> Raw | UnsetType:

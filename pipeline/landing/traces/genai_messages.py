@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pipeline.landing.chats.said import Said, messages, together
-from pipeline.landing.traces.attributes import first
+from pipeline.landing.traces.attributes import count, first
 from pipeline.landing.values.literal import branch, decoded
 
 if TYPE_CHECKING:
@@ -96,14 +96,18 @@ def _logged(given: Mapping[str, Any], events: list[Event], *, answers: bool) -> 
     listed = given.get("events")
     inside = decoded(listed) if isinstance(listed, str) else listed
     told += [one for one in inside if isinstance(one, dict)] if isinstance(inside, list) else []
-    found = []
+    found: list[Said] = []
+    choices = 0
     for one in told:
         name = str(one.get("event.name", ""))
         if name == "gen_ai.choice" and answers:
-            found += messages(_choice(one), "assistant")
+            choices += 1
+            found += [] if count(one.get("index")) else messages(_choice(one), "assistant")
         elif name.startswith("gen_ai.") and name.endswith(".message") and not answers:
             role = name.removeprefix("gen_ai.").removesuffix(".message")
             found += messages({"role": role, **_spoken(one)}, role)
+    if found and choices > 1:
+        found[0].notes = {**found[0].notes, "choices": choices}
     return found
 
 

@@ -12,6 +12,7 @@ from pipeline.landing.chats.unheard import unheard
 from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.traces.attributes import amount, count, text, undecorated
 from pipeline.landing.traces.openinference import KIND
+from pipeline.landing.traces.returned import tell_returned
 from pipeline.landing.traces.spans import Reading, Span, nanos
 from pipeline.landing.traces.trace import only_input
 from pipeline.landing.traces.unread import unread
@@ -84,6 +85,7 @@ class Observation(msgspec.Struct, rename="camel"):
             value = only_input(self.input)
             reading.arguments = raw(value) if value is not None else inside.arguments
             reading.output = self.output
+            tell_returned(reading)
         if role == "llm":
             reading.heard = messages(self.input, "user")
             reading.says = self._says()
@@ -118,6 +120,8 @@ class Observation(msgspec.Struct, rename="camel"):
 
     def _tokens(self) -> tuple[int | None, int | None]:
         details, usage = object_of(self.usage_details), object_of(self.usage)
+        if (parted := _parted(details)) is not None:
+            return parted
         given = (
             (self.input_usage, self.output_usage),
             (details.get("input"), details.get("output")),
@@ -127,6 +131,28 @@ class Observation(msgspec.Struct, rename="camel"):
         counts = [(count(read), count(written)) for read, written in given]
         # A generation without usage is exported with zeros.
         return next(((read, written) for read, written in counts if read or written), (None, None))
+
+
+_WRITTEN = re.compile("output|completion|reasoning")
+
+
+def _parted(details: dict[str, Any]) -> tuple[int, int] | None:
+    """Return tokens read and written where cached ones or thoughts are told beside the others.
+
+    The total tells: then it is the sum of all. Where it is that of input and output alone, the
+    others are a part of these.
+
+    >>> _parted({"input": 5, "cache_read_input_tokens": 30, "output": 2, "total": 37})
+    (35, 2)
+    >>> _parted({"input": 35, "cache_read_input_tokens": 30, "output": 2, "total": 37}) is None
+    True
+    """
+    counts = {name: count(value) or 0 for name, value in details.items()}
+    total = counts.pop("total", 0)
+    if total != sum(counts.values()) or not counts.keys() - {"input", "output"}:
+        return None
+    written = sum(value for name, value in counts.items() if _WRITTEN.search(name))
+    return total - written, written
 
 
 OF_OBSERVATION = {

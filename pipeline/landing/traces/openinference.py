@@ -9,6 +9,7 @@ from msgspec import UNSET
 
 from pipeline.landing.chats.said import messages, together
 from pipeline.landing.traces.attributes import amount, count, first, text, undecorated
+from pipeline.landing.traces.returned import tell_returned
 from pipeline.landing.traces.spans import Reading
 from pipeline.landing.values.literal import branch, decoded, raw
 
@@ -58,13 +59,15 @@ def read(span: Span) -> Reading | None:
 
 
 def _tool(given: Mapping[str, Any], named: str) -> Reading:
-    return Reading(
+    reading = Reading(
         role="tool",
         name=text(given.get("tool.name")) or named,
         call_id=text(first(given, "tool.id", "tool_call.id")),
         arguments=_arguments(given),
         output=given.get("output.value"),
     )
+    tell_returned(reading)
+    return reading
 
 
 def _arguments(given: Mapping[str, Any]) -> Raw | UnsetType:

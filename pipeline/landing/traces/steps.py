@@ -28,6 +28,8 @@ MODEL = "model"
 """The label of a response: the model that gave it."""
 ASKED_BY = "asked_by"
 """The label of a call: the span of the response that asked for it, where ids or names tell."""
+SERVER_SIDE = "server_side"
+"""The label of a call whose result the response tells that asked for it: no tool here ran."""
 NOT_RUN = "not_run"
 """The label of a response: the calls it asked for that no tool span tells of."""
 SPAN, INSIDE = "span_id", "inside"
@@ -45,6 +47,7 @@ class TraceSteps:
         self._groups: list[tuple[Span, list[Step]]] = []
         self._requests = Requests()
         self._silent: list[Step] = []  # calls without an output so far
+        self._ids: set[str] = set()  # of calls
         self._has_tool_spans = False
         self._turn = -1
         self._fresh_words, self._fresh_results = Fresh(), Fresh()
@@ -91,6 +94,8 @@ class TraceSteps:
             labels[MODEL] = reading.model
         if late:
             labels[AGENT_SPAN] = True
+        if told is not None:
+            labels |= told.notes
         step = Step(
             kind="llm_call",
             content=told.text if told else None,
@@ -102,15 +107,34 @@ class TraceSteps:
             cost_usd=reading.cost_usd,
             started_at=span.end if late else span.start,
             duration_ms=None if late else span.duration_ms,
+            error=span.error if span.failed and not late else None,
             labels=labels,
         )
         group.append(step)
         self._groups.append((span, group))
         self._by_number.append(group)
-        for call in told.calls if told else []:
-            asked = self._asked_step(call, step)
-            self._silent.append(asked)
-            self._requests.add(asked, number)
+        if told is not None:
+            self._asks(told, step, group, number)
+
+    def _asks(self, told: Said, response: Step, group: list[Step], number: int) -> None:
+        """Add the calls of a response: those it answers itself as they are, the others as asked.
+
+        Where it has answered them all, what it says it says after them.
+        """
+        results = {(result.id or result.name): result for result in told.results}
+        answered = told.text is not None and all((c.id or c.name) in results for c in told.calls)
+        for call in told.calls:
+            step = self._asked_step(call, response)
+            if call.id:
+                self._ids.add(call.id)
+            result = results.get(call.id or call.name)
+            if result is None:
+                self._silent.append(step)
+                self._requests.add(step, number)
+                continue
+            step.output, step.is_error = result.output, result.failed
+            step.labels = {SPAN: (step.labels or {})[SPAN], SERVER_SIDE: True}
+            group.insert(group.index(response) if answered else len(group), step)
 
     def _asked_step(self, call: Call, response: Step) -> Step:
         return Step(
@@ -149,6 +173,8 @@ class TraceSteps:
             step.tool_args = asked.step.tool_args if step.tool_args is UNSET else step.tool_args
             step.labels = {**(step.labels or {}), ASKED_BY: (asked.step.labels or {})[SPAN]}
             self._silent = [one for one in self._silent if one is not asked.step]
+        if step.call_id:
+            self._ids.add(step.call_id)
         if step.output is None:
             self._silent.append(step)
         self._has_tool_spans = True
@@ -203,6 +229,8 @@ class TraceSteps:
         """Find the nearest earlier call without an output that a result belongs to."""
         silent = self._silent = [step for step in self._silent if step.output is None]
         fits = [step for step in silent if result.id and step.call_id == result.id]
+        if not fits and result.id in self._ids:
+            return None  # its call has been answered
         by_order = (
             step
             for step in silent
@@ -229,7 +257,8 @@ class TraceSteps:
         for asked in self._requests.open():
             group = self._by_number[asked.response]
             if self._has_tool_spans:
-                _note_not_run(group[-1], asked.step)
+                response = next(step for step in group if step.kind == "llm_call")
+                _note_not_run(response, asked.step)
             else:
                 group.append(asked.step)
         steps = [step for _, group in self._groups for step in group]
@@ -272,14 +301,16 @@ def _plain(name: str) -> str:
 
 def mark_final(steps: list[Step]) -> None:
     """Make the last response without calls the `final`: the main agent's, where it has one."""
-    calling = {step.response_index for step in steps if step.kind == "tool_call"}
+    calls = (step for step in steps if step.kind == "tool_call")
+    calling = {call.response_index for call in calls if SERVER_SIDE not in (call.labels or {})}
     responses = [step for step in steps if step.kind in {"llm_call", "final"}]
     for step in responses:
         step.kind = "llm_call"
     answers = [
         step
         for step in responses
-        if step.response_index not in calling and NOT_RUN not in (step.labels or {})
+        if step.response_index not in calling and step.error is None
+        if NOT_RUN not in (step.labels or {})
     ]
     own = [step for step in answers if step.actor == "agent"] or answers
     if own:

@@ -15,6 +15,7 @@ from pipeline.landing.traces.steps import (
     ASKED_BY,
     FROM_RESPONSE,
     INSIDE,
+    SERVER_SIDE,
     SPAN,
     mark_final,
 )
@@ -111,7 +112,7 @@ def _take_over(inner: list[Row], outer: list[Row]) -> None:
         step.started_at = mine.started_at
     at = inner.index(mine)
     inner[at:at] = [step for step in outer if step.kind == "message"]
-    if not any(FROM_RESPONSE in step.labels for step in inner):
+    if not any(step.kind == "tool_call" for step in inner):
         inner += [step for step in outer if step.kind == "tool_call"]
 
 
@@ -162,7 +163,8 @@ def _number(steps: list[Row], inner_of: dict[str, str], parts: Sequence[list[Row
             step.response_index = numbers[span] = len(numbers)
             latest[step.actor] = latest[""] = step
         elif step.kind == "tool_call":
-            sure = span if FROM_RESPONSE in step.labels else step.labels.get(ASKED_BY)
+            own = not step.labels.keys().isdisjoint((FROM_RESPONSE, SERVER_SIDE))
+            sure = span if own else step.labels.get(ASKED_BY)
             known = _innermost(sure or before.get((step.part, step.response_index), ""), inner_of)
             nearest = latest.get(step.actor) or latest.get("")
             # Another part may have a response nearer to the call than the one its own part knew.

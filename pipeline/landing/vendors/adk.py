@@ -60,9 +60,30 @@ class FunctionResponse(Noting):
     content: Any = None
 
 
+class ExecutableCode(Known):
+    """Code that the model's own tool is to run."""
+
+    code: str | None = None
+    language: str | None = None
+    id: str | None = None
+
+
+class CodeResult(Known):
+    """What the code put out."""
+
+    outcome: str | None = None
+    output: str | None = None
+    id: str | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Tell whether it failed: broke, or took too long."""
+        return self.outcome not in {None, "OUTCOME_OK", "OUTCOME_UNSPECIFIED"}
+
+
 @leaves_out(
-    "code_execution_result", "executable_code", "file_data", "inline_data", "media_resolution",
-    "part_metadata", "thought_signature", "tool_call", "tool_response", "video_metadata",
+    "file_data", "inline_data", "media_resolution", "part_metadata", "thought_signature",
+    "tool_call", "tool_response", "video_metadata",
 )  # fmt: skip
 class Part(Known):
     """One part of a content."""
@@ -71,6 +92,8 @@ class Part(Known):
     thought: bool | None = None
     function_call: FunctionCall | None = None
     function_response: FunctionResponse | None = None
+    executable_code: ExecutableCode | None = None
+    code_execution_result: CodeResult | None = None
 
 
 @leaves_out("reasoning_content")
@@ -84,7 +107,7 @@ class Content(Known):
 
 @leaves_out(
     "cache_tokens_details", "cached_content_token_count", "candidates_tokens_details",
-    "prompt_tokens_details", "tool_use_prompt_token_count", "tool_use_prompt_tokens_details",
+    "prompt_tokens_details", "tool_use_prompt_tokens_details",
     "total_token_count", "traffic_type",
 )  # fmt: skip
 class Usage(Known):
@@ -93,6 +116,12 @@ class Usage(Known):
     prompt_token_count: int | None = None
     candidates_token_count: int | None = None
     thoughts_token_count: int | None = None
+    tool_use_prompt_token_count: int | None = None
+
+    def input(self) -> int | None:
+        """Return the tokens read: what built-in tools added to the prompt is counted beside it."""
+        added = self.tool_use_prompt_token_count
+        return self.prompt_token_count if added is None else (self.prompt_token_count or 0) + added
 
     def output(self) -> int | None:
         """Return the tokens written."""

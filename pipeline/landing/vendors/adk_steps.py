@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UnsetType
 
+from pipeline.landing.chats.built_in import CODE_EXECUTION
+from pipeline.landing.chats.transcript import known, raw
 from pipeline.landing.model import Step
 from pipeline.landing.unknown.unmapped import add, note
 from pipeline.landing.vendors.adk import Usage, said
@@ -149,18 +151,44 @@ class Transcript:
             turn_index=turn,
             response_index=self._responses,
             actor="agent" if is_root else event.author,
-            input_tokens=usage.prompt_token_count,
+            input_tokens=usage.input(),
             output_tokens=usage.output(),
             started_at=event.timestamp,
             labels=None if thoughts is None else {"thoughts": thoughts},
         )
-        self.steps.append(step)
+        ran = self._ran(event, step)
+        # What is said beside code that ran is said of what it put out.
+        first, then = (ran, [step]) if step.content is not None and not calls else ([step], ran)
+        self.steps += [*first, *then]
         for call in calls:
             more = {"response_index": step.response_index, "started_at": event.timestamp}
             self.call(call, turn, actor=step.actor or "agent", **more)
         if not calls and step.content is not None:
             self._answer = step
         self._responses += 1
+
+    def _ran(self, event: Event, response: Step) -> list[Step]:
+        """Return the code that the model's own tool ran, each with what it put out."""
+        ran: list[Step] = []
+        for part in event.parts():
+            if part.executable_code is not None:
+                told = part.executable_code
+                ran.append(
+                    Step(
+                        "tool_call",
+                        tool_name=CODE_EXECUTION,
+                        tool_args=raw(**known(code=told.code, language=told.language)),
+                        call_id=told.id or None,
+                        turn_index=response.turn_index,
+                        response_index=response.response_index,
+                        actor=response.actor,
+                        started_at=event.timestamp,
+                    )
+                )
+            elif part.code_execution_result is not None and ran:
+                result = part.code_execution_result
+                ran[-1].output, ran[-1].is_error = result.output, result.failed
+        return ran
 
     def finished(self) -> list[Step]:
         """Return the steps, the last response without calls marked as the final."""

@@ -62,6 +62,8 @@ class Happening(Noting):
 
 def _said(step: Happening) -> Message:
     spent = step.metrics or Metrics()
+    if step.is_copied_context:  # counted where the step was taken
+        spent = Metrics()
     calls = [
         ToolCall(
             id=call.tool_call_id,
@@ -96,11 +98,17 @@ def _answers(step: Happening) -> list[Message]:
     ]
 
 
+def _numbers(spent: Metrics) -> dict[str, Any]:
+    names = ("prompt_tokens", "completion_tokens", "cost_usd")
+    return {name: value for name in names if (value := getattr(spent, name)) is not None}
+
+
 def _marks(step: Happening) -> dict[str, Any]:
     results = step.observation.results if step.observation else []
     delegated = [r.subagent_trajectory_ref for r in results if r.subagent_trajectory_ref]
     marks = {
         "copied_context": step.is_copied_context,
+        "copied_metrics": step.metrics and step.is_copied_context and _numbers(step.metrics),
         "subagent_trajectory_ref": delegated,
         "extra": step.extra,
     }

@@ -26,6 +26,11 @@ _REJECTED = (
     "User rejected tool use",
     _INTERRUPTED,
 )
+# Claude Code tells the model in a user's words what commands printed that it did not run itself.
+_PRINTED = (
+    "<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>", "<bash-stdout>",
+    "<bash-stderr>", "<task-notification>",
+)  # fmt: skip
 _CANCELLED = ("Sibling tool call errored", "Cancelled: parallel tool call")
 _ENVELOPE = "<tool_use_error>"
 
@@ -137,6 +142,7 @@ class Conversation:
         """Add a user's words, or those that Claude Code put in as a user's."""
         envelope = line.envelope
         injected = envelope.is_meta or envelope.is_compact_summary or envelope.type == "assistant"
+        injected = injected or (text is not None and text.startswith(_PRINTED))
         interrupted = text is not None and text.startswith(_INTERRUPTED)
         self._transcript.hear(
             text,

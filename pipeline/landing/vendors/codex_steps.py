@@ -43,6 +43,8 @@ class Item(Noting):
     output: Any = None
     summary: Any = None
     status: str | None = None
+    result: Any = None
+    tools: Any = None
 
 
 @leaves_out("reasoning_output_tokens", "total_tokens")
@@ -103,10 +105,11 @@ class Items:
             self.transcript.call(
                 item.name or "", args, item.call_id, response=response, started_at=at
             )
-        elif item.type in {"function_call_output", "custom_tool_call_output"}:
+        elif item.type.endswith("_output"):
             self._response = None
-            self.transcript.answer(item.call_id, outcome(item.output), at)
-        elif item.type in {"local_shell_call", "web_search_call"}:
+            output = item.tools if item.output is None else item.output
+            self.transcript.answer(item.call_id, outcome(output), at)
+        elif item.type.endswith("_call"):
             self._built_in(item, at)
         elif item.type not in _PASSED_OVER:
             self.transcript.note(noted("type", item.type))
@@ -124,18 +127,20 @@ class Items:
         self.aborted = self.aborted and injected
 
     def _built_in(self, item: Item, at: When) -> None:
-        """Add a call of a tool that has no arguments of its own, but an action."""
-        action = raw() if isinstance(item.action, UnsetType) else item.action
-        is_shell = item.type == "local_shell_call"
+        """Add a call of a tool that the kind of the item names; a vendor's has its result with it."""
+        told = (item.arguments, item.action)
+        given = next((one for one in told if not isinstance(one, UnsetType)), raw())
+        waits = item.type == "local_shell_call" or item.call_id is not None
         step = self.transcript.call(
-            item.type.removesuffix("_call"),
-            action,
+            item.name or item.type.removesuffix("_call"),
+            given,
             item.call_id,
             response=self._open(at),
-            waits=is_shell,
+            waits=waits,
             started_at=at,
         )
-        if not is_shell:
+        if not waits:
+            step.output = item.result
             step.is_error = None if item.status is None else item.status == "failed"
 
     def _has_calls(self) -> bool:

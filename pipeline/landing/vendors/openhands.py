@@ -11,6 +11,7 @@ from pipeline.landing.chats.messages import Function, Usage  # noqa: TC001 - msg
 from pipeline.landing.chats.transcript import Outcome, raw
 from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.unknown.unmapped import Known, Noting, leaves_out
+from pipeline.landing.values.literal import decoded
 
 
 @leaves_out("index", "type")
@@ -163,7 +164,16 @@ def outcome(event: Event) -> Outcome:
     if code is not None:
         return Outcome(event.content, is_error=code != 0)
     text = event.content if isinstance(event.content, str) else ""
-    return Outcome(event.content, is_error=event.success is False or text.startswith("ERROR"))
+    failed = event.success is False or text.startswith("ERROR") or _is_mcp_error(event, text)
+    return Outcome(event.content, is_error=failed)
+
+
+def _is_mcp_error(event: Event, text: str) -> bool:
+    """Tell whether an observation is what an MCP server answered to a call that failed."""
+    if event.observation != "mcp" or '"isError"' not in text:
+        return False
+    said = decoded(text)
+    return isinstance(said, dict) and said.get("isError") is True
 
 
 def _exit_code(extras: msgspec.Raw | UnsetType) -> int | None:
