@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from pipeline.metrics.ratio import per
+from pipeline.scoring.segments import alike, beside
 
 if TYPE_CHECKING:
     from pipeline.scoring.segments import Segments
@@ -30,7 +31,7 @@ def usage(runs: pl.DataFrame, steps: pl.DataFrame, in_run: Segments, of: Wanted)
         summed += [pl.col(TOKENS).fill_null(0), pl.col(TOKENS).is_not_null().name.prefix("known_")]
     found = in_run.sums(steps.select(summed)) if summed else pl.DataFrame()
     if of.any(*OF_TOKENS):
-        found = found.with_columns(_beyond(steps.select(TOKENS), in_run))
+        found = beside(found, _beyond(steps.select(TOKENS), in_run))
         found = found.with_columns(_tokens()).drop("^(known|beyond)_.*$")
     more = []
     if of.any("n_turns"):
@@ -44,22 +45,24 @@ def usage(runs: pl.DataFrame, steps: pl.DataFrame, in_run: Segments, of: Wanted)
     return pl.DataFrame([*found, *more])
 
 
-def _beyond(tokens: pl.DataFrame, in_run: Segments) -> list[pl.Series | pl.Expr]:
+def _beyond(tokens: pl.DataFrame, in_run: Segments) -> pl.DataFrame:
     """Return, as beyond_NAME, of which runs the sum needs more than 64 bits.
 
     Sums that large have wrapped round. So halves of 32 bits are added, which cannot; but not where
     the largest count, on every row, would still fit.
     """
-    names = [f"beyond_{name}" for name in TOKENS]
-    if max(column.max() or 0 for column in tokens) * len(tokens) <= MOST:
-        return [pl.lit(value=False).alias(name) for name in names]
+    largest = tokens.max().fill_null(0).row(0)
+    if max(largest) * len(tokens) <= MOST:
+        none = alike(value=False, length=len(in_run.lengths), dtype=pl.Boolean)
+        return pl.DataFrame([none.alias(f"beyond_{name}") for name in TOKENS])
     upper, lower = pl.all() // 2**32, pl.all() % 2**32
     halves = tokens.select(upper.name.prefix("upper_"), lower.name.prefix("lower_"))
-    sums = in_run.sums(halves)
-    return sums.select(
-        ((pl.col(f"upper_{name}") + pl.col(f"lower_{name}") // 2**32) >= 2**31).alias(beyond)
-        for name, beyond in zip(TOKENS, names, strict=True)
-    ).get_columns()
+    return in_run.sums(halves).select(
+        (pl.col(f"upper_{name}") + pl.col(f"lower_{name}") // 2**32 >= 2**31).alias(
+            f"beyond_{name}"
+        )
+        for name in TOKENS
+    )
 
 
 def _tokens() -> list[pl.Expr]:
