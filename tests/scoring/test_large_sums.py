@@ -66,6 +66,15 @@ def test_what_rests_on_such_a_sum_is_null_too(tmp_path):
     assert pipeline.scan_scores(lake).select(names).collect().row(0) == (None, None)
 
 
+def test_the_macros_of_efficiency_take_the_largest_sum(lake):
+    """500 / 2^63 and 1 / ln 2^63 = 1 / 43.668."""
+    text = f"SELECT token_efficiency({MOST}, 1, 0), token_efficiency_log({MOST}, 1, 0)"
+    assert pipeline.query(lake, text).rows.row(0) == (
+        pytest.approx(500 / 2**63),
+        pytest.approx(1 / 43.6682723752766),
+    )
+
+
 def test_check_lists_the_runs(lake):
     rows = pipeline.check(lake).rows.filter(check="sums_beyond")
     assert rows["subject"].to_list() == sorted(
