@@ -119,7 +119,8 @@ def readable(steps: pl.DataFrame) -> pl.DataFrame:
         (speaker + pl.when(pl.col("kind") == "tool_call").then(call).otherwise(said)).alias("what"),
         _marks().alias("marks"),
         pl.col("expected_position").alias("matches"),
-        pl.sum_horizontal("input_tokens", "output_tokens", ignore_nulls=False).alias("tokens"),
+        # Two counts of 64 bits may need 65.
+        pl.col("input_tokens").cast(pl.Int128).add(pl.col("output_tokens")).alias("tokens"),
         pl.col("duration_ms").alias("ms"),
     )
 

@@ -158,6 +158,11 @@ def _commit(lake: Lake, judged: pl.DataFrame, rubrics: dict[str, Rubric]) -> tup
     return lake.publish(decide)
 
 
+def _added(tokens: str) -> pl.Expr:
+    """Add counts up; null where the sum needs more than 64 bits."""
+    return pl.col(tokens).cast(pl.Int128).sum().cast(pl.Int64, strict=False)
+
+
 def _summary(judged: pl.DataFrame) -> pl.DataFrame:
     """Return per rubric: answers, those with a score, and the runs and steps they count for."""
     distinct = judged.unique("custom_id", maintain_order=True)
@@ -166,8 +171,8 @@ def _summary(judged: pl.DataFrame) -> pl.DataFrame:
         n_scored=pl.col("score").count(),
         n_null=pl.col("score").null_count(),
         mean=pl.col("score").sort().mean(),
-        input_tokens=pl.col("input_tokens").sum(),
-        output_tokens=pl.col("output_tokens").sum(),
+        input_tokens=_added("input_tokens"),
+        output_tokens=_added("output_tokens"),
     )
     covered = judged.group_by("rubric", "rubric_hash", "model").agg(
         n_runs=pl.col("run_key").n_unique(),

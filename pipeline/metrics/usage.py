@@ -11,6 +11,9 @@ from pipeline.metrics.metric import Metric
 Better = Literal["higher", "lower", "neither"]
 
 STEPS = "the steps logged"
+UNTOLD = (
+    "null when none is logged, and where the sum is more than {} (`trajtab check` lists the run)"
+)
 
 
 def metrics() -> list[Metric]:
@@ -72,7 +75,7 @@ def _amount(
     formula: str,
     *,
     unit: str = "tokens",
-    null: str = "null when none is logged",
+    null: str = UNTOLD.format("64 bits hold"),
     rests_on: str = "token counts of the log",
     headline: bool = False,
 ) -> Metric:
@@ -90,11 +93,17 @@ def _amounts() -> list[Metric]:
             "total_tokens", "tokens read and written", "input_tokens + output_tokens, of those logged",
             headline=True,
         ),
-        _amount("cost_usd", "money", "Σ cost_usd", unit="US dollars", rests_on="costs in the log"),
+        _amount(
+            "cost_usd", "money", "Σ cost_usd", unit="US dollars", null=UNTOLD.format("a double holds"),
+            rests_on="costs in the log",
+        ),
         _amount(
             "wall_ms", "time from start to end", "ended_at − started_at", unit="ms",
             null="null when either is missing or the end is before the start",
             rests_on="start and end in the log",
         ),
-        _amount("step_ms", "time inside steps", "Σ duration_ms", unit="ms", rests_on="durations in the log"),
+        _amount(
+            "step_ms", "time inside steps", "Σ duration_ms", unit="ms", null=UNTOLD.format("a double holds"),
+            rests_on="durations in the log",
+        ),
     ]  # fmt: skip

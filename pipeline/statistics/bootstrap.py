@@ -154,7 +154,7 @@ def _totals(units: NDArray[np.int64], seed: int, resamples: int) -> NDArray[np.i
 def _resampled(values: NDArray[np.float64], totals: NDArray[np.int64], shift: int) -> Resampled:
     """Return the means of the totals of one sample, in order."""
     n = len(values)
-    means = np.ldexp(np.sort(totals).astype(np.float64), -shift) / n
+    means = np.ldexp(np.sort(totals).astype(np.float64) / n, -shift)
     # What cancels out is 0: thirds and sixths do so only up to their last bit.
     means[np.abs(means) <= np.abs(values).max() * NOTHING] = 0.0
     return Resampled(means, n)

@@ -27,7 +27,12 @@ def standard_error(values: NDArray[np.float64]) -> float | None:
     if n < 2:  # noqa: PLR2004 - one value has no spread
         return None
     # The mean of equal values may miss them by a bit; their spread is 0 all the same.
-    return float(np.std(values, ddof=1)) / sqrt(n) if np.ptp(values) else 0.0
+    if values.min() == values.max():
+        return 0.0
+    # Squares must not leave the range of a double; a power of two changes no digit.
+    _, exponent = np.frexp(np.abs(values).max())
+    error = np.std(np.ldexp(values, -exponent), ddof=1) / sqrt(n)
+    return float(np.ldexp(error, exponent))
 
 
 def detectable(differences: NDArray[np.float64], alpha: float, most: float = 0.0) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import fsum
+from statistics import mean
 from typing import TYPE_CHECKING
 
 from pipeline.statistics import mcnemar
@@ -101,5 +102,8 @@ def mean_of(values: NDArray[np.float64]) -> float | None:
     """
     if not len(values):
         return None
-    found = fsum(values.tolist()) / len(values)
+    try:
+        found = fsum(values.tolist()) / len(values)
+    except OverflowError:  # the total is beyond a double, the mean is not: in fractions
+        found = mean(values.tolist())
     return min(max(found, float(values.min())), float(values.max()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import fsum
+from statistics import mean
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -134,9 +134,5 @@ def rules(metrics: Sequence[Metric]) -> pl.DataFrame:
 def mean_over_groups(rows: pl.DataFrame) -> list[str]:
     """Return a note with each metric's mean over groups, all groups weighing the same."""
     means = rows.group_by("metric", maintain_order=True).agg(pl.col("mean").drop_nulls())
-    told = [f"{metric} {_mean(values)}" for metric, values in means.rows() if values]
+    told = [f"{metric} {mean(values):.6g}" for metric, values in means.rows() if values]
     return [f"unweighted mean over groups: {', '.join(told)}"] if told else []
-
-
-def _mean(values: list[float]) -> str:
-    return f"{fsum(values) / len(values):.6g}"

@@ -125,7 +125,7 @@ def _intervals(found: Sequence[Pairs], arm: str) -> list[tuple[float | None, flo
 
 def _squared_error(pairs: Pairs, arm: str) -> float | None:
     error = standard_error(pairs.means(arm))
-    return None if error is None else error**2
+    return None if error is None else error * error
 
 
 def notes(rows: pl.DataFrame, seed: int, resamples: int) -> list[str]:

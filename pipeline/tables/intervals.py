@@ -38,8 +38,8 @@ def t_factor(n_clusters: pl.Series) -> pl.Expr:
 
 
 def half_width(se2: pl.Expr, factor: pl.Expr) -> pl.Expr:
-    """Return t·√se²; null where se² = 0: no spread to judge by."""
-    return pl.when(se2 > 0).then(factor * se2.sqrt())
+    """Return t·√se²; null where se² = 0, no spread to judge by, or beyond what a double holds."""
+    return pl.when(se2 > 0, se2.is_finite()).then(factor * se2.sqrt())
 
 
 def effective(mean: pl.Expr, se2: pl.Expr, n_values: pl.Expr, n_clusters: pl.Expr) -> pl.Expr:

@@ -77,25 +77,59 @@ CREATE OR REPLACE MACRO in_order_length(expected, actual) AS
 -- ends[k + 1] is the earliest expected position where a common subsequence of length k ends.
 -- An actual call moves each end forward to its next occurrence after the end before it, if that
 -- is earlier (least ignores the NULL of "no such occurrence").
+CREATE OR REPLACE MACRO lcs_length_short(expected, actual) AS
+    list_transform(
+        [{'expected': expected, 'actual': actual}],
+        lambda run: len(list_reduce(
+            run.actual,
+            lambda ends, call: list_filter(
+                [0::BIGINT] || list_transform(
+                    ends,
+                    lambda previous, k: least(
+                        ends[k + 1],
+                        previous + list_position(run.expected[previous + 1:], call)
+                    )
+                ),
+                lambda position: position IS NOT NULL
+            ),
+            [0::BIGINT]
+        )) - 1
+    )[1]::BIGINT;
+
+-- The same where a copy of the rest of a list for every end would be too much: ends (odd, twice
+-- their position and 1) and occurrences of the call (even) are sorted together; the new ends are
+-- the first of them, and each that comes right after an old end.
+CREATE OR REPLACE MACRO lcs_length_long(expected, actual) AS
+    list_transform(
+        [{'expected': expected, 'actual': actual}],
+        lambda run: len(list_reduce(
+            run.actual,
+            lambda ends, call: list_transform(
+                [list_sort(ends || list_filter(
+                    list_transform(
+                        run.expected,
+                        lambda key, position: CASE WHEN key = call THEN 2 * position END
+                    ),
+                    lambda occurrence: occurrence IS NOT NULL
+                ))],
+                lambda merged: list_transform(
+                    list_filter(
+                        merged, lambda code, place: place = 1 OR merged[place - 1] % 2 = 1
+                    ),
+                    lambda code: code | 1
+                )
+            )[1],
+            [1::BIGINT]
+        )) - 1
+    )[1]::BIGINT;
+
+-- The list that the other way is for is NULL, as DuckDB works out both for constants.
 CREATE OR REPLACE MACRO lcs_length(expected, actual) AS
     CASE WHEN comparable(expected, actual)
-         THEN list_transform(
-                  [{'expected': expected, 'actual': actual}],
-                  lambda run: len(list_reduce(
-                      run.actual,
-                      lambda ends, call: list_filter(
-                          [0::BIGINT] || list_transform(
-                              ends,
-                              lambda previous, k: least(
-                                  ends[k + 1],
-                                  previous + list_position(run.expected[previous + 1:], call)
-                              )
-                          ),
-                          lambda position: position IS NOT NULL
-                      ),
-                      [0::BIGINT]
-                  )) - 1
-              )[1]::BIGINT END;
+         THEN coalesce(
+                  lcs_length_short(expected, CASE WHEN len(expected) <= 128 THEN actual END),
+                  lcs_length_long(expected, CASE WHEN len(expected) > 128 THEN actual END)
+              ) END;
 
 -- ---------------------------------------------------------------- metrics
 

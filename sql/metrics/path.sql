@@ -175,4 +175,4 @@ CREATE OR REPLACE MACRO token_efficiency(tokens, n_calls, n_errors) AS
               ) END;
 
 CREATE OR REPLACE MACRO token_efficiency_log(tokens, n_calls, n_errors) AS
-    ratio(n_calls - coalesce(n_errors, 0), CASE WHEN tokens > 0 THEN ln(1 + tokens) END);
+    ratio(n_calls - coalesce(n_errors, 0), CASE WHEN tokens > 0 THEN ln(1 + tokens::DOUBLE) END);

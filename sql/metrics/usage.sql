@@ -3,7 +3,7 @@
 -- Parameters  One list per column of steps, in any order: kinds (llm_call, tool_call, final or
 --             message), names (of tools, beside kinds), turn_indexes, and per step tokens.
 -- Nulls       A NULL list gives NULL. NULL elements are skipped; turns and tokens are NULL when
---             no element is known.
+--             no element is known, and tokens where their sum needs more than 64 bits.
 -- Empty       Counts are 0, turns and tokens NULL.
 -- Types       BIGINT
 -- Formulas    n_steps        |T|, the rows that are no message
@@ -27,9 +27,9 @@ CREATE OR REPLACE MACRO n_tools(kinds, names) AS
 
 CREATE OR REPLACE MACRO n_turns(turn_indexes) AS nullif(list_unique(turn_indexes), 0)::BIGINT;
 
-CREATE OR REPLACE MACRO input_tokens(tokens) AS list_sum(tokens)::BIGINT;
+CREATE OR REPLACE MACRO input_tokens(tokens) AS TRY_CAST(list_sum(tokens) AS BIGINT);
 
-CREATE OR REPLACE MACRO output_tokens(tokens) AS list_sum(tokens)::BIGINT;
+CREATE OR REPLACE MACRO output_tokens(tokens) AS TRY_CAST(list_sum(tokens) AS BIGINT);
 
 CREATE OR REPLACE MACRO total_tokens(input_list, output_list) AS
-    list_sum([list_sum(input_list), list_sum(output_list)])::BIGINT;
+    TRY_CAST(list_sum([list_sum(input_list), list_sum(output_list)]) AS BIGINT);

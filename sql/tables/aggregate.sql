@@ -103,15 +103,18 @@ in_units AS (
     LEFT JOIN tasks AS b ON b.group_id = s.group_id AND b.metric[9:] = m.metric
 ),
 
--- Rounding to units must not carry a mean outside its own values.
+-- Rounding to units must not carry a mean outside its own values, nor make a spread of none: where
+-- values were rounded (a scale of 1 rounds nothing), a standard error within a unit is 0.
 in_values AS (
     SELECT
         * REPLACE (
             greatest(lo, least(hi, mean / scale)) AS mean,
             total / scale AS total
         ),
-        sqrt(variance) / scale AS std,
-        n_clusters / nullif(n_clusters - 1, 0) * between_clusters / n / n / scale / scale AS se2
+        nullif(sqrt(variance) / scale, 'inf'::DOUBLE) AS std,
+        n_clusters / nullif(n_clusters - 1, 0)
+            * CASE WHEN scale <> 1 AND between_clusters <= n * n THEN 0 ELSE between_clusters END
+            / n / n / scale / scale AS se2
     FROM in_units
 )
 

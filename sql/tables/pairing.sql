@@ -15,6 +15,8 @@
 --             mean
 --             and difference = baseline mean − candidate mean, null where an arm has none
 -- Rules       Paired by trial, a trial is compared where both arms have a value for its number.
+--             Where values were rounded to units (a scale of 1 rounds nothing), means within a
+--             unit of each other are equal.
 WITH kept AS (
     SELECT
         *,
@@ -41,6 +43,14 @@ summed AS (
         max(candidate_hi) FILTER (compared) AS candidate_hi
     FROM kept
     GROUP BY task
+),
+
+apart AS (
+    SELECT
+        *,
+        (baseline_total * candidate_n - candidate_total * baseline_n)::DOUBLE
+        / nullif(baseline_n, 0) / nullif(candidate_n, 0) AS units
+    FROM summed
 )
 
 -- Rounding to units must not carry a mean outside its own values.
@@ -62,9 +72,6 @@ SELECT
         candidate_lo,
         least(candidate_hi, candidate_total::DOUBLE / nullif(candidate_n, 0) / $scale)
     )::DOUBLE AS candidate_mean,
-    (
-        (baseline_total * candidate_n - candidate_total * baseline_n)::DOUBLE
-        / nullif(baseline_n, 0) / nullif(candidate_n, 0) / $scale
-    )::DOUBLE AS difference
-FROM summed
+    CASE WHEN $scale <> 1 AND abs(units) <= 1 THEN 0 ELSE units / $scale END::DOUBLE AS difference
+FROM apart
 ORDER BY task;

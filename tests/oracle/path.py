@@ -45,9 +45,9 @@ def complement(rate: Fraction | None) -> Fraction | None:
 
 
 def total(values: Sequence[int | None]) -> int | None:
-    """The sum of what was logged; None when nothing was."""
+    """The sum of what was logged; None when nothing was, and beyond 64 bits."""
     logged = [value for value in values if value is not None]
-    return sum(logged) if logged else None
+    return sum(logged) if logged and sum(logged) < 2**63 else None
 
 
 def has_error_signal(calls: Sequence[Step]) -> bool:
@@ -205,12 +205,12 @@ def abandonments(steps: Sequence[Step], patterns: Sequence[str]) -> int | None:
 
 
 def token_sums(steps: Sequence[Step]) -> dict[str, int | None]:
-    input_tokens = total([step.input_tokens for step in steps])
-    output_tokens = total([step.output_tokens for step in steps])
+    read = [step.input_tokens for step in steps]
+    written = [step.output_tokens for step in steps]
     return {
-        "input_tokens": input_tokens,
-        "output_tokens": output_tokens,
-        "total_tokens": total([input_tokens, output_tokens]),
+        "input_tokens": total(read),
+        "output_tokens": total(written),
+        "total_tokens": total([*read, *written]),
     }
 
 
