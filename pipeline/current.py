@@ -10,6 +10,7 @@ import polars as pl
 from xxhash import xxh3_128
 
 from pipeline.errors import InputError
+from pipeline.interrupts import interruptible
 from pipeline.lake import Folder, Lake, files, run_key_base
 from pipeline.landing.commit import latest_tasks
 from pipeline.metrics.registry import METRICS_VERSION, metrics, metrics_for, scored
@@ -165,7 +166,7 @@ def connect(
     threads: int | None = None, memory_limit: str | None = None, *, macros: bool = True
 ) -> duckdb.DuckDBPyConnection:
     """Open DuckDB in memory, in UTC, with the metric macros installed unless they are not needed."""
-    con = duckdb.connect()
+    con = interruptible(duckdb.connect())
     con.execute("SET TimeZone = 'UTC'; SET preserve_insertion_order = true")
     con.execute("SET parquet_metadata_cache = true")  # files are immutable, and read several times
     con.execute("SET enable_progress_bar = false")  # on a terminal it would stand in the results
