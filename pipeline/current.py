@@ -18,6 +18,7 @@ from pipeline.opinions import NONE, Opinions, opinions
 from pipeline.policy import Policy, load
 from pipeline.queries import install_macros
 from pipeline.schema import ScoreKeys
+from pipeline.text import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -223,7 +224,7 @@ def create_scores(
             raise InputError(f"--where {where!r}: one condition is wanted, not several statements")
         con.execute(f"CREATE VIEW scores AS {chosen}")
     except duckdb.Error as error:
-        raise InputError(f"--where {where!r}: {str(error).splitlines()[0]}") from error
+        raise InputError(f"--where {where!r}: {refusal(error)}") from error
 
 
 def _scores_from(con: duckdb.DuckDBPyConnection, scores: Sequence[Folder], policy: Policy) -> str:

@@ -11,6 +11,7 @@ from pipeline.current import Current, policy_of, score_session
 from pipeline.errors import QueryError
 from pipeline.lake import Lake
 from pipeline.metrics.registry import chosen
+from pipeline.text import refusal
 
 if TYPE_CHECKING:
     import os
@@ -68,7 +69,7 @@ def naming_filter(where: str | None) -> Iterator[None]:
         # Without a filter no text of the user's is in the query: the fault is ours.
         if where is None:
             raise
-        raise QueryError(f"--where {where!r}: {str(error).splitlines()[0]}") from error
+        raise QueryError(f"--where {where!r}: {refusal(error)}") from error
 
 
 def told_of(policy: Policy, state: Current) -> list[str]:
