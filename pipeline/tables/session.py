@@ -74,7 +74,9 @@ def naming_filter(where: str | None) -> Iterator[None]:
 
 def told_of(policy: Policy, state: Current) -> list[str]:
     """Return what every table says first: its policy, and what it leaves out."""
-    return [f"policy: {policy.title}", *unscored(state)]
+    empty = not state.scores and not state.unscored
+    nothing = ["the lake holds no run: `trajtab land LOGS --lake LAKE` brings some in"]
+    return [f"policy: {policy.title}", *(nothing if empty else unscored(state))]
 
 
 def unmatched(con: duckdb.DuckDBPyConnection, where: str | None, runs: str) -> list[str]:

@@ -18,6 +18,11 @@ ENDLESS = (
     "(SELECT sum(a.range * b.range) FROM range(10000000) AS a, range(10000000) AS b"
     " WHERE a.range % 7 = b.range % 5)"
 )
+HEARD = (
+    "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "runpy.run_module('pipeline', run_name='__main__')"
+)
+"""Of a job in the background the signal would be ignored."""
 LONG = 60
 """Seconds within which a command must end: the query takes hours."""
 
@@ -41,9 +46,8 @@ def lake(tmp_path_factory):
 def test_a_query_without_end_is_stopped(lake, command):
     words = [word.format(lake=lake.path) for word in command]
     with subprocess.Popen(
-        [sys.executable, "-m", "pipeline", *words],
+        [sys.executable, "-c", HEARD, *words],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     ) as process:  # fmt: skip
         sleep(3)  # for the query to begin; before that it is stopped too
         process.send_signal(signal.SIGINT)
