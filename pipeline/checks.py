@@ -19,6 +19,7 @@ from pipeline.landed import opened
 from pipeline.landing.batch.commit import latest_tasks
 from pipeline.scoring.schemas import broken
 from pipeline.tables.result import Result
+from pipeline.text import counted
 from pipeline.workbench import select, session
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def check(lake: Lake | str | os.PathLike[str], *, policy: str | None = None) -> 
     with closing(session(lake, rules, extra, confined=False)) as con:
         parts = [_offenders(one, select(con, one.query)) for one in every]
     rows = pl.concat([NO_OFFENDER, *parts])
-    return Result("check", rows, [f"{len(every)} checks, {rows.height} offenders"])
+    return Result("check", rows, [f"{len(every)} checks, {counted(rows.height, 'offender')}"])
 
 
 def failed(result: Result) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from pipeline.interrupts import interruptible
 from pipeline.queries import install_macros
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def connect(
     threads: int | None = None, memory_limit: str | None = None, *, macros: bool = True
 ) -> duckdb.DuckDBPyConnection:
     """Open DuckDB in memory, in UTC, with the metric macros installed unless they are not needed."""
-    con = duckdb.connect()
+    con = interruptible(duckdb.connect())
     con.execute("SET TimeZone = 'UTC'; SET preserve_insertion_order = true")
     con.execute("SET parquet_metadata_cache = true")  # files are immutable, and read several times
     con.execute("SET enable_progress_bar = false")  # on a terminal it would stand in the results

@@ -12,6 +12,7 @@ from pipeline.duck import confine_to, connect, sql_file
 from pipeline.errors import InputError
 from pipeline.lake import Folder, Lake, files
 from pipeline.score_columns import SQL_TYPES, scores_schema, written_schema
+from pipeline.text import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,7 +65,7 @@ def create_scores(
             raise InputError(f"--where {where!r}: one condition is wanted, not several statements")
         con.execute(f"CREATE VIEW scores AS {chosen}")
     except duckdb.Error as error:
-        raise InputError(f"--where {where!r}: {str(error).splitlines()[0]}") from error
+        raise InputError(f"--where {where!r}: {refusal(error)}") from error
 
 
 def _scores_from(con: duckdb.DuckDBPyConnection, scores: Sequence[Folder], policy: Policy) -> str:

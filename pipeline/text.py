@@ -41,6 +41,21 @@ def one_line(text: str) -> str:
     return visible(" ".join(text.split()))
 
 
+def refusal(error: Exception) -> str:
+    """Return what DuckDB says of a query, nearest names included, without the drawing of where.
+
+    >>> import duckdb
+    >>> try:
+    ...     duckdb.sql("SELECT colour FROM (SELECT 1 AS colours)")
+    ... except duckdb.Error as error:
+    ...     print(refusal(error))
+    Binder Error: Referenced column "colour" not found in FROM clause! Candidate bindings: "colours"
+    """
+    said = one_line(str(error).split("\n\nLINE ")[0])
+    of_label = "Cannot extract field" in said and '"labels"' in said
+    return f"{said}; a label is labels->>'NAME'" if of_label else said
+
+
 def short(number: float) -> str:
     """Print a number with four digits, more where four would make it look whole.
 

@@ -22,6 +22,7 @@ from pipeline.plain import frame
 from pipeline.shell import init_script
 from pipeline.tables.result import Result
 from pipeline.tables.session import unscored
+from pipeline.text import refusal
 
 if TYPE_CHECKING:
     import os
@@ -121,7 +122,7 @@ def select(
         found = con.sql(statement, params=dict(parameters)) if parameters else con.sql(statement)
         return frame(found)
     except duckdb.Error as error:
-        raise QueryError(_sentence(error)) from error
+        raise QueryError(refusal(error)) from error
 
 
 def _only_select(statements: list[Statement]) -> Statement:
@@ -133,8 +134,3 @@ def _only_select(statements: list[Statement]) -> Statement:
     if kind is not duckdb.StatementType.SELECT:
         raise QueryError(f"only SELECT runs here, the lake is read-only; this is {kind.name}")
     return statements[0]
-
-
-def _sentence(error: duckdb.Error) -> str:
-    """Return what DuckDB says without the drawing of where."""
-    return " ".join(str(error).split("\n\nLINE ")[0].split())

@@ -124,6 +124,13 @@ class TestLogs:
         ((severity, subject, detail),) = offenders(lake)
         assert (severity, subject) == ("warning", "t trial 0")
         assert f"run r1 of {tmp_path}/log.jsonl:1, run r2 of {tmp_path}/log.jsonl:2" in detail
+        assert "more" not in detail
+
+    def test_of_many_duplicate_trials_the_first_are_named(self, tmp_path):
+        """A task tried anew each night, its trials always numbered from 0."""
+        lake = scored(tmp_path, *(run(f"r{n}", task_id="t", trial=0) for n in range(9)))
+        ((_, _, detail),) = offenders(lake)
+        assert detail.endswith("log.jsonl:3 and 6 more")
 
     def test_superseded_runs(self, tmp_path):
         landed(tmp_path, run("r", call("a")))

@@ -117,7 +117,8 @@ def sample_annotations(
     picked = _in_turn(open_to).head(limit)
     records = filled_in_later(lake, scored.policy, picked["run_key"])
     shown = (by.name, "quarter", "rank_spread", "spread", "n_annotators", "contested")
-    left = f"{picked.height} of {runs.height} runs, from {picked['stratum'].n_unique()} strata"
+    strata = picked["stratum"].n_unique()
+    left = f"{picked.height} of {runs.height} runs, from {strata} {'stratum' if strata == 1 else 'strata'}"
     rows = picked.select(*_NAMES[:5], *dict.fromkeys(shown))
     return Picked(Result(KIND, rows, [*scored.notes, left]), records)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from io import BytesIO
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from pipeline.tables.result import Result
 
 _JSON = msgspec.json.Encoder(decimal_format="number")
+_EDGE = re.compile(r"(?<!\w)_+|_+(?!\w)")
+"""Underscores at the edge of a word: those inside, as of metrics, mean nothing."""
 _MARKDOWN = str.maketrans({sign: f"\\{sign}" for sign in "\\`*|[]~"} | {"<": "&lt;", "&": "&amp;"})
 
 
@@ -118,8 +121,11 @@ def marked(text: str) -> str:
 
     >>> marked("a|b </script>")
     'a\\|b &lt;/script>'
+    >>> print(marked("n_calls __init__"))
+    n_calls \_\_init\_\_
     """
-    return visible(text).translate(_MARKDOWN)
+    plain = visible(text).translate(_MARKDOWN)
+    return _EDGE.sub(lambda edge: edge.group().replace("_", "\\_"), plain)
 
 
 def to_parquet(result: Result) -> bytes:

@@ -67,13 +67,15 @@ def describe(error: BaseException, defaults_from: str = "") -> Failure:
 
     >>> describe(ValueError("no"))[:2]
     ('internal', 'internal error: ValueError: no; please report it; --debug shows the traceback')
+    >>> describe(RuntimeError("Query interrupted"))  # DuckDB's word for Ctrl-C
+    Failure(kind='interrupted', message='interrupted', exit_code=130)
     """
+    if _interrupted(error):
+        return Failure("interrupted", "interrupted", INTERRUPTED)
     if isinstance(error, TrajtabError):
         return Failure(error.kind, str(error), error.exit_code)
     if isinstance(error, click.ClickException):
         return Failure("usage", _usage(error, defaults_from), USAGE)
-    if isinstance(error, click.Abort | KeyboardInterrupt):
-        return Failure("interrupted", "interrupted", INTERRUPTED)
     if isinstance(error, OSError) and error.errno in _NO_ROOM and not error.filename:
         return Failure("io", f"cannot write: {error.strerror}", USAGE)
     if isinstance(error, OSError) and error.filename and error.strerror:
@@ -81,6 +83,16 @@ def describe(error: BaseException, defaults_from: str = "") -> Failure:
     seen = ": ".join(filter(None, (type(error).__name__, str(error))))
     told = f"internal error: {seen}; please report it; --debug shows the traceback"
     return Failure("internal", told, USAGE)
+
+
+def _interrupted(error: BaseException | None) -> bool:
+    """Is it Ctrl-C, or what DuckDB, which may hear of it first, made of it?"""
+    return error is not None and (
+        isinstance(error, click.Abort | KeyboardInterrupt)
+        or (type(error) is RuntimeError and str(error) == "Query interrupted")
+        or type(error).__name__ == "InterruptException"
+        or _interrupted(error.__cause__ or error.__context__)
+    )
 
 
 def shown(error: BaseException) -> int:

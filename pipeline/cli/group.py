@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
+from pipeline import interrupts
 from pipeline.cli import (
     completion,  # noqa: F401 - teaches click about colons in bash
     streams,
@@ -105,6 +106,7 @@ class LazyGroup(click.Group):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Be the process: what comes through under `--debug` is shown, its exit code is kept."""
         streams.ready()
+        interrupts.listen()
         try:
             return self.main(*args, **kwargs)
         except SystemExit:

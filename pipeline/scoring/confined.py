@@ -22,8 +22,3 @@ def confined() -> Iterator[DuckDBPyConnection]:
         yield con
     finally:
         con.close()
-
-
-def first_line(error: Exception) -> str:
-    """Return what DuckDB says, without the drawing of where."""
-    return str(error).split("\n", 1)[0]

@@ -21,8 +21,9 @@ import polars as pl
 
 from pipeline.errors import InputError
 from pipeline.landing.values.canonical import by_value, canonical_json
-from pipeline.scoring.confined import confined, first_line
+from pipeline.scoring.confined import confined
 from pipeline.scoring.segments import alike
+from pipeline.text import refusal
 from pipeline.workbench import select
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def _returned(con: DuckDBPyConnection, check: EndStateCheck) -> pl.Series:
     try:
         rows = select(con, check.sql)
     except InputError as error:
-        raise InputError(f"end_state.check {check.name!r}: {first_line(error)}") from error
+        raise InputError(f"end_state.check {check.name!r}: {refusal(error)}") from error
     if "run_key" not in rows.columns:
         raise InputError(
             f"end_state.check {check.name!r}: no column run_key in its result, only "

@@ -15,7 +15,8 @@ import polars as pl
 from pipeline.errors import InputError
 from pipeline.schema import Runs
 from pipeline.score_columns import written_schema
-from pipeline.scoring.confined import confined, first_line
+from pipeline.scoring.confined import confined
+from pipeline.text import refusal
 
 if TYPE_CHECKING:
     from pipeline.policy import Policy, UserMetric
@@ -56,7 +57,7 @@ def _values(rows: duckdb.DuckDBPyRelation, metric: UserMetric) -> pl.Series:
         rows.filter(expression.isnull())
         found: pl.DataFrame = rows.select(expression.cast(duckdb.sqltypes.DOUBLE)).pl()
     except duckdb.Error as error:
-        raise InputError(f"metric {metric.name!r}: {first_line(error)}") from error
+        raise InputError(f"metric {metric.name!r}: {refusal(error)}") from error
     if found.width != 1:
         raise InputError(f"metric {metric.name!r}: one value is needed, {found.width} given")
     value = pl.nth(0)

@@ -9,7 +9,7 @@ import polars as pl
 
 from pipeline import queries
 from pipeline.tables.fixed_point import create_sums
-from pipeline.tables.groups import create_grouped, groups_of, named
+from pipeline.tables.groups import create_grouped, groups_of, named, unlabelled
 from pipeline.tables.intervals import with_intervals
 from pipeline.tables.nulls import counts_errors, null_notes
 from pipeline.tables.result import Result, directions
@@ -81,14 +81,14 @@ def aggregate(
         from pipeline.engines.tables import aggregated  # noqa: PLC0415 - only with an engine
 
         rows, told, chosen = aggregated(engine, lake, by, metrics, where, policy)
-        notes = [*told, *(mean_over_groups(rows) if by else [])]
+        notes = [*told, *unlabelled(rows, by), *(mean_over_groups(rows) if by else [])]
         return Result("aggregate", rows, notes, better=directions(chosen))
     with opened(lake, policy, where) as session:
         chosen = session.metrics(metrics)
         rows = aggregate_scores(session.con, chosen, by)
         nulls = null_notes(session.con, chosen) + unreferenced(session.con, chosen)
     notes = mean_over_groups(rows) if by else []
-    said = [*session.notes, *nulls, *notes]
+    said = [*session.notes, *nulls, *unlabelled(rows, by), *notes]
     return Result("aggregate", rows, said, better=directions(chosen))
 
 

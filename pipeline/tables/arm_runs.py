@@ -19,6 +19,7 @@ from pipeline.metrics.registry import metrics_for
 from pipeline.schema import Runs
 from pipeline.score_columns import scores_schema
 from pipeline.tables.groups import quoted
+from pipeline.text import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -107,7 +108,7 @@ def _refuse(con: DuckDBPyConnection, sides: Iterable[Side]) -> None:
 
 
 def _refusal(side: Side, error: duckdb.Error) -> QueryError:
-    return QueryError(f"{side.named}, over the columns of runs: {str(error).splitlines()[0]}")
+    return QueryError(f"{side.named}, over the columns of runs: {refusal(error)}")
 
 
 def _create_scored(

@@ -40,6 +40,21 @@ def groups_of(by: Iterable[str]) -> list[Group]:
     return [Group(name, f"by {i}", _sql(name)) for i, name in enumerate(dict.fromkeys(by))]
 
 
+def unlabelled(rows: pl.DataFrame, by: Iterable[str]) -> list[str]:
+    """Return a note on each label grouped by that no run has: a misspelt one makes one group.
+
+    >>> unlabelled(pl.DataFrame({"labels.taem": [None], "labels.team": ["a"]}), ["labels.taem"])[0]
+    "no run here has a label 'taem'; `trajtab sql LAKE 'SELECT DISTINCT unnest(json_keys(labels)) FROM runs'` lists those there are"
+    """
+    unused = (
+        name.removeprefix(LABEL)
+        for name in dict.fromkeys(by)
+        if name.startswith(LABEL) and rows.height and rows[name].is_null().all()
+    )
+    listed = "`trajtab sql LAKE 'SELECT DISTINCT unnest(json_keys(labels)) FROM runs'` lists those there are"
+    return [f"no run here has a label {name!r}; {listed}" for name in unused]
+
+
 def create_grouped(con: DuckDBPyConnection, groups: Sequence[Group]) -> None:
     """Create the view `grouped`: the scores with the group columns under their aliases.
 

@@ -10,7 +10,7 @@ import polars as pl
 from pipeline.errors import InputError
 from pipeline.lake import Lake
 from pipeline.tables.draws import estimate, over_tasks
-from pipeline.tables.groups import groups_of, named
+from pipeline.tables.groups import groups_of, named, unlabelled
 from pipeline.tables.result import Result
 from pipeline.tables.session import opened
 from pipeline.tables.trials import SUCCESS, count_trials, naming_rule, refuse_repeated
@@ -116,7 +116,12 @@ def passk(
         refuse_repeated(lake, con, counts)
         found = per_task(counts, drawn) if tasks else overall(counts, drawn)
         rows = named(con, found, "arms", arms)
-        notes = [*told, f"a trial passes if {rule or SUCCESS}", *_left_out(con)]
+        notes = [
+            *told,
+            *unlabelled(rows, by),
+            f"a trial passes if {rule or SUCCESS}",
+            *_left_out(con),
+        ]
     if tasks:
         keys = [arm.name for arm in arms if arm.name not in TASK_COLUMNS]
         return Result("passk_tasks", rows.select(*keys, *TASK_COLUMNS), notes)

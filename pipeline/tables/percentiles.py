@@ -11,7 +11,15 @@ import polars as pl
 
 from pipeline import queries
 from pipeline.errors import InputError
-from pipeline.tables.groups import create_grouped, groups_of, named, per_group, quoted, same
+from pipeline.tables.groups import (
+    create_grouped,
+    groups_of,
+    named,
+    per_group,
+    quoted,
+    same,
+    unlabelled,
+)
 from pipeline.tables.result import Result, directions
 from pipeline.tables.session import opened
 
@@ -86,12 +94,12 @@ def percentiles(
         found = distributed(engine, lake, by, metrics, where, policy, list(columns.values()))
         if found is not None:
             rows, said, chosen = found
-            notes = [*said, METHOD, *few_values(rows, columns)]
+            notes = [*said, *unlabelled(rows, by), METHOD, *few_values(rows, columns)]
             return Result("percentiles", rows, notes, better=directions(chosen))
     with opened(lake, policy, where) as session:
         chosen = session.metrics(metrics)
         rows = percentiles_of(session.con, chosen, by, list(columns.values()))
-    notes = [*session.notes, METHOD, *few_values(rows, columns)]
+    notes = [*session.notes, *unlabelled(rows, by), METHOD, *few_values(rows, columns)]
     return Result("percentiles", rows, notes, better=directions(chosen))
 
 

@@ -11,6 +11,7 @@ from pipeline.errors import QueryError
 from pipeline.lake import Lake
 from pipeline.metrics.registry import chosen
 from pipeline.score_view import score_session
+from pipeline.text import refusal
 
 if TYPE_CHECKING:
     import os
@@ -70,12 +71,14 @@ def naming_filter(where: str | None) -> Iterator[None]:
         # Without a filter no text of the user's is in the query: the fault is ours.
         if where is None:
             raise
-        raise QueryError(f"--where {where!r}: {str(error).splitlines()[0]}") from error
+        raise QueryError(f"--where {where!r}: {refusal(error)}") from error
 
 
 def told_of(policy: Policy, state: Current) -> list[str]:
     """Return what every table says first: its policy, and what it leaves out."""
-    return [f"policy: {policy.title}", *unscored(state)]
+    empty = not state.scores and not state.unscored
+    nothing = ["the lake holds no run: `trajtab land LOGS --lake LAKE` brings some in"]
+    return [f"policy: {policy.title}", *(nothing if empty else unscored(state))]
 
 
 def unmatched(con: DuckDBPyConnection, where: str | None, runs: str) -> list[str]:

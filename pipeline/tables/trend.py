@@ -12,10 +12,11 @@ from pipeline.schema import UTC_MICROS, ScoreKeys
 from pipeline.tables.aggregate import rules
 from pipeline.tables.change import METHOD, with_changes
 from pipeline.tables.fixed_point import create_sums
-from pipeline.tables.groups import LABEL, Group, create_grouped, groups_of, quoted
+from pipeline.tables.groups import LABEL, Group, create_grouped, groups_of, quoted, unlabelled
 from pipeline.tables.intervals import with_intervals
 from pipeline.tables.result import Result, directions
 from pipeline.tables.session import opened
+from pipeline.text import counted
 
 if TYPE_CHECKING:
     import os
@@ -94,7 +95,7 @@ def trend(
         asked = session.metrics(metrics)
         buckets, rows = _aggregated(session.con, asked, bucket)
         changes = with_changes(_compared(session.con, rows))
-    notes = [*session.notes, METHOD, *_timeless(buckets)]
+    notes = [*session.notes, METHOD, *_timeless(buckets, by)]
     return Result("trend", changes.select(COLUMNS), notes, better=directions(asked))
 
 
@@ -164,10 +165,17 @@ def _compared(con: DuckDBPyConnection, rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _timeless(buckets: pl.DataFrame) -> list[str]:
-    """Return a note on the buckets that have no place in time."""
+def _timeless(buckets: pl.DataFrame, by: str) -> list[str]:
+    """Return a note on the runs, or the buckets, that have no place in time."""
+    if by in CALENDAR:
+        unknown = buckets["bucket"].null_count()
+        return ["the last bucket, without a name, is the runs that have no started_at"][:unknown]
+    if told := unlabelled(buckets.rename({"bucket": by}), [by]):
+        return told
     named = buckets.filter(pl.col("bucket").is_not_null())
     without = named["first"].null_count()
     if not without:
         return []
-    return [f"{without} of {named.height} buckets have no started_at: they come last, by value"]
+    return [
+        f"{without} of {counted(named.height, 'bucket')} without started_at: they come last, by value"
+    ]

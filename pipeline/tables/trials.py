@@ -13,6 +13,7 @@ from pipeline.duck import REFUSED
 from pipeline.errors import InputError, QueryError
 from pipeline.lake import KEY_ROWS, run_key_base
 from pipeline.tables.groups import create_grouped, per_group, quoted
+from pipeline.text import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -83,8 +84,7 @@ def naming_rule(rule: str | None, where: str | None) -> Iterator[None]:
         if rule is None:
             raise
         filtered = f" with --where {where!r}" if where else ""
-        first = str(error).splitlines()[0]
-        raise QueryError(f"--pass {rule!r}{filtered}: {first}") from error
+        raise QueryError(f"--pass {rule!r}{filtered}: {refusal(error)}") from error
 
 
 def refuse_repeated(lake: Lake, con: duckdb.DuckDBPyConnection, counts: pl.DataFrame) -> None:

@@ -98,7 +98,7 @@ class TestBuckets:
         ]
         result = trend(lake_of(runs), by=column, metrics=["success"])
         assert result.rows["bucket"].to_list() == ["v1", "v9", "v10", "never", None]
-        assert result.notes[-1] == "1 of 4 buckets have no started_at: they come last, by value"
+        assert result.notes[-1] == "1 of 4 buckets without started_at: they come last, by value"
 
     def test_a_column_of_scores_keeps_its_type(self, lake_of):
         runs = [{"trial": n, "started_at": DAY} for n in (10, 9)]
