@@ -1,8 +1,7 @@
 """What was said to a model and by it, in whichever shape its vendor or framework writes messages.
 
-OpenAI chat and Responses, Anthropic, Gemini, Bedrock, LangChain, Vercel's AI SDK, the parts of
-the GenAI conventions and OpenInference's wrapped members differ in names, not in idea: a message
-has a role, text, calls, and results of calls.
+A request or a response is a list of messages, an object that holds them, one message alone, or
+text. Frameworks wrap them, and give the system prompt beside them.
 """
 
 from __future__ import annotations
@@ -14,41 +13,19 @@ from typing import Any
 import msgspec
 
 from pipeline.landing.chats.parts import (
-    CALL_MEMBERS,
-    RESULT_MEMBERS,
-    SILENT,
     Call,
     Result,
     Said,
-    add_calls,
     is_call,
     is_result,
     kind_of,
-    listed_in,
-    parts_of,
-    read_part,
-    refuse,
-    result_of,
 )
+from pipeline.landing.chats.utterance import TYPES, message, role_of, spoken, words
 from pipeline.landing.values.canonical import canonical_json
-from pipeline.landing.values.literal import decoded, members
+from pipeline.landing.values.literal import decoded
 
 __all__ = ("Call", "Result", "Said", "messages", "together")
-
-_TYPES = {
-    "human": "user", "HumanMessage": "user", "HumanMessageChunk": "user",
-    "ai": "assistant", "AIMessage": "assistant", "AIMessageChunk": "assistant",
-    "system": "system", "SystemMessage": "system", "tool": "tool", "ToolMessage": "tool",
-}  # fmt: skip
-"""LangChain's message types, and the roles they stand for."""
-_ROLES = {
-    **{role: role for role in ("user", "assistant", "system", "tool")},
-    "model": "assistant",
-    "developer": "system",
-    "function": "tool",
-    **_TYPES,
-}
-_WORDS, _SPOKEN = {"role", "type", "content"}, {"", "message", *_TYPES}
+_WORDS, _SPOKEN = {"role", "type", "content"}, {"", "message", *TYPES}
 """Most messages are no more than a role and a text: these are read at once."""
 _HOLDERS = ("messages", "choices", "candidates", "generations", "contents", "output", "input")
 _CHOICES = ("choices", "candidates", "generations")
@@ -128,7 +105,7 @@ def _of_text(text: str, role: str | None) -> list[Said]:
         return [Said(role, text)] if text else []
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
     return [
-        _message({"role": mark[1], "content": text[mark.end() : end].rstrip("\n")}, None)
+        message({"role": mark[1], "content": text[mark.end() : end].rstrip("\n")}, None)
         for mark, end in zip(marks, ends, strict=True)
     ]
 
@@ -148,16 +125,16 @@ def _of_item(item: Any, role: str | None) -> list[Said]:
 
 def _of_object(value: dict[str, Any], role: str | None) -> list[Said]:
     value = _unwrapped(value)
-    speaker, kind = _role(value), kind_of(value)
+    speaker, kind = role_of(value), kind_of(value)
     if speaker is None:
         if not is_call(value) and not is_result(kind):
             held = _of_holder(value, role)
             if held is not None:
                 return held
     elif speaker != "tool" and kind in _SPOKEN and value.keys() <= _WORDS:
-        text = _words(value.get("content"))
-        return [Said(speaker, text)] if text else _spoken(value, role)
-    return _spoken(value, role)
+        text = words(value.get("content"))
+        return [Said(speaker, text)] if text else spoken(value, role)
+    return spoken(value, role)
 
 
 def _of_holder(value: dict[str, Any], role: str | None) -> list[Said] | None:
@@ -191,11 +168,6 @@ def _first_choice(choices: Any, role: str | None) -> list[Said]:
     return found
 
 
-def _words(content: Any) -> str | None:
-    """Return a message's content if it surely is what was said: text, and not calls as text."""
-    return content if isinstance(content, str) and content[:2] != "[{" else None
-
-
 def _holds(value: Any) -> bool:
     """Tell whether a member holds messages, and not the parts of one (OpenInference's contents)."""
     if isinstance(value, list) and any(
@@ -203,7 +175,7 @@ def _holds(value: Any) -> bool:
     ):
         return False
     return bool(value) and (
-        isinstance(value, list | str) or (isinstance(value, dict) and _role(value) is not None)
+        isinstance(value, list | str) or (isinstance(value, dict) and role_of(value) is not None)
     )
 
 
@@ -226,57 +198,3 @@ def _system(value: dict[str, Any]) -> list[Said]:
         return []
     said = together(messages(given, "system"))
     return [] if said is None or said.text is None else [Said("system", said.text)]
-
-
-def _role(value: dict[str, Any]) -> str | None:
-    role = value.get("role")
-    known = _ROLES.get(role) if isinstance(role, str) else None
-    return known or _TYPES.get(kind_of(value))
-
-
-_TELLING = {
-    "role", "content", "contents", "parts", "text", "tool_calls",
-    *CALL_MEMBERS, *RESULT_MEMBERS,
-}  # fmt: skip
-
-
-def _spoken(value: dict[str, Any], role: str | None) -> list[Said]:
-    if kind_of(value) in SILENT:
-        return []
-    tells = is_result(kind_of(value)) or not value.keys().isdisjoint(_TELLING)
-    return [_message(value, role)] if tells or is_call(value) else []
-
-
-def _message(value: dict[str, Any], role: str | None) -> Said:
-    """Read one message, or one part of one that stands alone."""
-    said = Said(_role(value), calls=[], results=[])
-    texts: list[str] = []
-    body = value.get("parts") or value.get("contents") or value.get("content") or None
-    alone = body is None or is_result(kind_of(value)) or is_call(value)
-    for part in [value] if alone else parts_of(body, said.role):
-        if isinstance(part, str):
-            texts.append(part)
-        elif isinstance(part, dict):
-            read_part(part, said, texts)
-    if listed := listed_in(value, alone=alone):
-        add_calls(listed, said)
-    if said.role == "tool" and not said.results:
-        output = "\n".join(texts) if texts else body
-        said.results.append(result_of({**value, "output": output, "content": None}))
-    if said.role is None:
-        said.role = _implied(said, role, bare=set(value) <= {"content"})
-    refuse(value.get("refusal"), said)
-    spoken = members(value, "audio").get("transcript")
-    if not texts and isinstance(spoken, str):
-        texts.append(spoken)
-    said.text = "\n".join(texts) if texts else None
-    return said
-
-
-def _implied(said: Said, role: str | None, *, bare: bool) -> str | None:
-    """Tell the role of a message without one: calls are the model's, results a tool's."""
-    if said.calls:
-        return "assistant"
-    if said.results:
-        return "tool"
-    return None if bare and role == "user" else role
