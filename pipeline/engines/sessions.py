@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
+import socket
 import sys
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from pipeline.errors import EngineError, InputError
 
@@ -13,6 +16,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 CONNECT = "sc://"
+PORTS = {"spark": 7077, "sc": 15002}
+"""Where a master and a Connect server listen unless told otherwise."""
+PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
+"""Environment variables by which gRPC goes another way than straight to the host."""
+KNOCK_S = 10.0
 
 
 def connected(master: str | None) -> SparkSession:
@@ -36,10 +44,12 @@ def connected(master: str | None) -> SparkSession:
         ) from error
     try:
         if master is not None and master.startswith(CONNECT):
+            _knock(master)
             return SparkSession.builder.remote(master).getOrCreate()
         active = SparkSession.getActiveSession()
         if active is not None:
             return active
+        _knock(master or "")
         found = SparkSession.builder.config(conf=_configured(master)).getOrCreate()
         found.sparkContext.setLogLevel(os.environ.get("TRAJTAB_SPARK_LOG", "ERROR"))
     except (PySparkException, Py4JError, RuntimeError, OSError, ValueError) as error:
@@ -50,6 +60,29 @@ def connected(master: str | None) -> SparkSession:
             "the classic ones need Java 17 here"
         ) from error
     return found
+
+
+def _knock(master: str) -> None:
+    """Make sure that somebody listens: Spark would try again for minutes, without a word.
+
+    Raises:
+        OSError: nobody does, at any of the addresses.
+        ValueError: a port is no number.
+    """
+    scheme, _, rest = master.partition("://")
+    if scheme not in PORTS or (scheme == "sc" and any(map(os.environ.get, PROXIES))):
+        return
+    refused = None
+    for place in re.split("[/;]", rest)[0].split(","):
+        asked = urlsplit(f"//{place}")
+        try:
+            socket.create_connection((asked.hostname, asked.port or PORTS[scheme]), KNOCK_S).close()
+        except OSError as error:
+            refused = error
+        else:
+            return
+    if refused is not None:
+        raise refused
 
 
 def _configured(master: str | None) -> SparkConf:

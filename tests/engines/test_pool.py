@@ -1,8 +1,9 @@
-"""Processes of this machine, asked for from scripts as people write them."""
+"""Where work is to run, as people ask for it: scripts without a guard, masters that are not there."""
 
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 from reading import SAMPLES
 
-from pipeline.engines import chosen
-from pipeline.errors import InputError
+from pipeline.engines import chosen, sessions
+from pipeline.errors import EngineError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,3 +70,29 @@ def test_the_length_of_a_unit_is_a_number(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("TRAJTAB_UNIT_SECONDS", "ten")
     with pytest.raises(InputError, match="TRAJTAB_UNIT_SECONDS=ten: a number of seconds"):
         chosen("local")
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "spark://127.0.0.1:{0}",
+        "spark://127.0.0.1:{0},127.0.0.1:{0}",
+        "sc://127.0.0.1:{0}/;user_id=x",
+    ],
+)
+def test_a_master_nobody_listens_at_is_told_at_once(
+    form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark itself tries again for minutes; no Java is started for this."""
+    for name in sessions.PROXIES:
+        monkeypatch.delenv(name, raising=False)
+    with socket.socket() as taken:  # bound, and not listened at
+        taken.bind(("127.0.0.1", 0))
+        master = form.format(taken.getsockname()[1])
+        with pytest.raises(EngineError, match=r"no Spark there: .*[Rr]efused"):
+            _ = chosen("spark", master=master).session
+
+
+def test_a_port_that_is_none_is_told() -> None:
+    with pytest.raises(EngineError, match="no Spark there: Port could not be cast"):
+        _ = chosen("spark", master="spark://127.0.0.1:x").session
