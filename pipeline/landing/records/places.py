@@ -170,18 +170,21 @@ class Group(NamedTuple):
         return [line + self.lead[0] for line in lines] if self.lead[0] else lines
 
 
-Stamp = tuple[int, int, int]
+Stamp = tuple[int, int]
 
 
 def stamp_of(source: Source) -> Stamp | None:
-    """Return what tells a file that was written anew; None for a folder, or where it is gone."""
+    """Return what tells a file that was written anew; None for a folder, or where it is gone.
+
+    Hosts that share a file agree on its size and the second of its last change, and on no more.
+    """
     if source.files:
         return None
     try:
         told = source.path.stat()
     except OSError:
         return None
-    return told.st_ino, told.st_size, told.st_mtime_ns
+    return told.st_size, int(told.st_mtime)
 
 
 @dataclass
@@ -208,7 +211,7 @@ class Slice:
         before, now = self.stamp, stamp_of(self.source)
         if before is None or now == before:
             return
-        grown = now is not None and now[0] == before[0] and now[1] >= before[1]
+        grown = now is not None and now[0] >= before[0]
         last = self.places[-1].offset if self.places else 0
         if not grown or any(offset < last for offset in doubted):
             told = "it changed while it was read; land it again when it is complete"
