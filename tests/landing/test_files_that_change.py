@@ -73,7 +73,10 @@ def test_a_file_that_may_not_be_read_is_told_and_one_named_outright_is_refused(
             land(named, tmp_path / "other", format=form, workers=1)
 
 
-@pytest.mark.parametrize("content", [b'{"run_id": "r1", "st', b"x" * 500, b"\n\n\n"])
+OTHERS = b"".join(b'{"run_id": "s%d", "steps": []}\n' % number for number in range(40))
+
+
+@pytest.mark.parametrize("content", [b'{"run_id": "r1", "st', b"x" * 500, b"\n\n\n", OTHERS])
 def test_a_file_written_anew_while_it_is_read_is_not_taken_for_what_it_was(
     tmp_path, monkeypatch, content
 ):
@@ -98,7 +101,7 @@ def test_a_file_gone_while_it_is_read_is_an_error_of_ours(tmp_path, monkeypatch)
 def test_a_log_that_grows_lands_as_it_was(tmp_path, monkeypatch):
     export = logs(tmp_path / "export")
     with (export / "a.jsonl").open("a") as half:
-        half.write('{"run_id": "r4", "st')
+        half.write('not JSON\n{"run_id": "r4", "st')
 
     def grow() -> None:
         with (export / "a.jsonl").open("a") as file:
@@ -107,7 +110,10 @@ def test_a_log_that_grows_lands_as_it_was(tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
         after(patched, "cut", grow)
         report = land([str(export)], tmp_path / "lake", workers=1)
-    assert (ids(tmp_path / "lake"), dict(report.rejects)) == (["r1", "r2", "r3"], {"truncated": 1})
+    assert (ids(tmp_path / "lake"), dict(report.rejects)) == (
+        ["r1", "r2", "r3"],
+        {"not_json": 1, "truncated": 1},
+    )
     land([str(export)], tmp_path / "lake", workers=1)
     assert ids(tmp_path / "lake") == ["r1", "r2", "r3", "r4", "r5"]
 

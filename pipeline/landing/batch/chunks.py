@@ -16,7 +16,7 @@ from xxhash import xxh3_64_intdigest, xxh3_128
 
 from pipeline.landing import formats
 from pipeline.landing.records.lines import Block
-from pipeline.landing.records.places import Slice, stamp_of
+from pipeline.landing.records.places import Slice, digest, stamp_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -165,6 +165,7 @@ class _File:
         )
         self._seen = None if form.identified else _Occurrences()
         self._first = True
+        self._last: bytes | memoryview = b""
         self.ended = False
 
     def fill(self, chunk: _Open, beside: _Open | None = None) -> Slice:
@@ -186,18 +187,24 @@ class _File:
             else:
                 self._enter_piece(item, part, both)
             if chunk.full:
-                return part
+                return self._ended(part)
         self.ended = True
+        return self._ended(part)
+
+    def _ended(self, part: Slice) -> Slice:
+        part.last, self._last = digest(self._last), b""
         return part
 
     def _enter_piece(self, piece: Piece, part: Slice, both: Sequence[_Open]) -> None:
         for each in both:
             each.add(piece.data)
+        self._last = piece.data
         part.places.add(piece, self._seen.next(piece.data) if self._seen else 0)
 
     def _enter_block(self, block: Block, part: Slice, both: Sequence[_Open]) -> None:
         """Enter as many lines as there is room for; the others wait."""
         taken, rest = block.split(both[0].room(block.sizes))
+        self._last = taken.span()[-taken.sizes[-1] :] if taken.sizes else self._last
         if self._seen is None:
             for each in both:
                 each.add_all(taken)

@@ -107,12 +107,11 @@ def _by_format(unmapped: Mapping[tuple[str, str], int]) -> dict[str, dict[str, i
 def _decode(part: Slice, rows: Rows, *, strict: bool) -> None:
     form = formats.get(part.format)
     shown = part.source.shown
-    before = len(rows.rejects)
     for group in part.groups():
         little = len(group.bodies) < FEW and sum(map(len, group.bodies)) < LITTLE
         if little or not rows.add_many(shown, group, form, part.context):
             _one_by_one(group, part, rows, strict=strict)
-    part.refuse_changed([offset for _, _, offset, *_ in rows.rejects[before:]])
+    part.refuse_changed()
     if part.first and part.source.damage:
         _tell_damage(part, part.source.damage, rows, strict=strict)
 

@@ -238,7 +238,7 @@ def sniff(head: Head) -> str | None:
 
 FORMAT = Format(
     name="messages",
-    title="message lists: LangGraph, agentevals, Anthropic, OpenAI Responses",
+    title="message lists: LangGraph, agentevals, Anthropic, Bedrock, Gemini, Vercel, Responses",
     sniff=sniff,
     pieces=pieces,
     decode=decode,

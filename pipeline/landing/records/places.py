@@ -7,13 +7,14 @@ process as a few arrays.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import polars as pl
+from xxhash import xxh3_64_intdigest
 
 from pipeline.errors import InputError
 from pipeline.landing import formats
@@ -170,18 +171,26 @@ class Group(NamedTuple):
         return [line + self.lead[0] for line in lines] if self.lead[0] else lines
 
 
-Stamp = tuple[int, int, int]
+Stamp = tuple[int, int]
+
+
+def digest(record: bytes | memoryview) -> int:
+    """Return what tells a record from another in its place."""
+    return xxh3_64_intdigest(record)
 
 
 def stamp_of(source: Source) -> Stamp | None:
-    """Return what tells a file that was written anew; None for a folder, or where it is gone."""
+    """Return what tells a file that was written anew; None for a folder, or where it is gone.
+
+    Hosts that share a file agree on its size and the second of its last change, and on no more.
+    """
     if source.files:
         return None
     try:
         told = source.path.stat()
     except OSError:
         return None
-    return told.st_ino, told.st_size, told.st_mtime_ns
+    return told.st_size, int(told.st_mtime)
 
 
 @dataclass
@@ -196,23 +205,30 @@ class Slice:
     """Does the file begin here? Its damage, if any, is told once."""
     stamp: Stamp | None = None
     """The file as it stood before its records were looked for."""
+    last: int | None = None
+    """The digest of the last record, as it was then."""
 
-    def refuse_changed(self, doubted: Collection[int]) -> None:
-        """Make sure that what was read is what was looked at; `doubted` are offsets of rejects.
-
-        A log may grow while it lands, and its last record be half written.
+    def refuse_changed(self) -> None:
+        """Make sure that what was read is what was looked at. A log may grow while it lands.
 
         Raises:
             InputError: the file was written anew, and what was read of it is in doubt.
         """
-        before, now = self.stamp, stamp_of(self.source)
-        if before is None or now == before:
+        now = stamp_of(self.source)
+        if self.stamp is None or now is None or now == self.stamp or not self.places:
             return
-        grown = now is not None and now[0] == before[0] and now[1] >= before[1]
-        last = self.places[-1].offset if self.places else 0
-        if not grown or any(offset < last for offset in doubted):
+        if now[0] < self.stamp[0] or self._last_again() != self.last:
             told = "it changed while it was read; land it again when it is complete"
             raise InputError(f"{self.source.shown}: {told}")
+
+    def _last_again(self) -> int:
+        place = self.places[-1]
+        reread = formats.get(self.format).reread
+        if reread is not None:
+            return digest(next(reread(self.source, [place]), b""))
+        with self.source.open() as file:
+            file.seek(place.offset)
+            return digest(file.read(place.size))
 
     @cached_property
     def shared(self) -> dict[int, int]:
