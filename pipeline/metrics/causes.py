@@ -19,6 +19,9 @@ NO_SIGNAL: Cause = ("no error signal", "n_calls > 0 AND n_errors IS NULL")
 NOTHING_FAILED: Cause = ("nothing failed", "n_errors = 0")
 NO_TOKENS: Cause = ("no tokens logged", "total_tokens IS NULL")
 NO_STEPS: Cause = ("no steps", "n_steps = 0")
+UNASKED: Cause = ("not asked for in the policy", "n_outputs IS NULL")
+# Where no column tells two reasons apart, both are named.
+NO_SCHEMA: Cause = ("no schema for its calls or arguments not captured", ALWAYS)
 OTHERWISE = "undefined by its rule"
 
 NO_REFERENCE: Cause = ("no reference", "status = 'no_reference'")
@@ -53,11 +56,15 @@ OF_METRIC: dict[str, list[Cause]] = {
     "step_ms": [("no durations logged", ALWAYS)],
     "success": [("not told", ALWAYS)],
     "n_turns": [("turns not known", ALWAYS)],
-    "n_violations": [("no invariant in the policy", ALWAYS)],
-    "schema_valid_rate": [("no schema for its calls", ALWAYS)],
+    "n_violations": [("no invariant in the policy or arguments not captured", ALWAYS)],
+    "schema_valid_rate": [NO_CALLS, NO_SCHEMA],
+    "n_schema_calls": [NO_CALLS, NO_SCHEMA],
+    "n_schema_valid": [NO_CALLS, NO_SCHEMA],
     "end_state_match": [("no state to compare", ALWAYS)],
-    "abandonments": [("no patterns in the policy", ALWAYS)],
-    "output_used_rate": [("not asked for in the policy", ALWAYS)],
+    "abandonments": [("no patterns in the policy or no model text", ALWAYS)],
+    "output_used_rate": [UNASKED, ("no output captured", ALWAYS)],
+    "n_outputs": [UNASKED],
+    "n_outputs_used": [UNASKED],
     "n_expected": [("no reference", ALWAYS)],
 }
 
@@ -65,7 +72,7 @@ OF_METRIC: dict[str, list[Cause]] = {
 def causes(metric: Metric) -> list[Cause]:
     """Return what can make the metric null, the first that holds counts."""
     if metric.family == "response":
-        return [("no reference answer", ALWAYS)]
+        return [("no reference answer or no answer captured", ALWAYS)]
     if metric.family == "opinion":
         return [("no opinion", ALWAYS)]
     return OF_REFERENCE if metric.reference else OF_METRIC.get(metric.name, [])
