@@ -17,7 +17,7 @@ NO_CALLS: Cause = ("no calls", "n_calls = 0")
 NOT_CAPTURED: Cause = ("arguments not captured", "n_calls > 0 AND n_backtracks IS NULL")
 NO_SIGNAL: Cause = ("no error signal", "n_calls > 0 AND n_errors IS NULL")
 NOTHING_FAILED: Cause = ("nothing failed", "n_errors = 0")
-NO_TOKENS: Cause = ("no tokens logged", "total_tokens IS NULL")
+NO_TOKENS: Cause = ("no tokens logged or more than 64 bits", "total_tokens IS NULL")
 NO_STEPS: Cause = ("no steps", "n_steps = 0")
 UNASKED: Cause = ("not asked for in the policy", "n_outputs IS NULL")
 # Where no column tells two reasons apart, both are named.
@@ -48,12 +48,12 @@ OF_METRIC: dict[str, list[Cause]] = {
     "token_efficiency": [NO_CALLS, NO_TOKENS],
     "token_efficiency_log": [NO_TOKENS, ("0 tokens", "total_tokens = 0")],
     "composite": [("too few parts known", ALWAYS)],
-    "input_tokens": [("no tokens logged", ALWAYS)],
-    "output_tokens": [("no tokens logged", ALWAYS)],
-    "total_tokens": [("no tokens logged", ALWAYS)],
-    "cost_usd": [("no cost logged", ALWAYS)],
+    "input_tokens": [("no tokens logged or more than 64 bits", ALWAYS)],
+    "output_tokens": [("no tokens logged or more than 64 bits", ALWAYS)],
+    "total_tokens": [("no tokens logged or more than 64 bits", ALWAYS)],
+    "cost_usd": [("no cost logged or more than a double", ALWAYS)],
     "wall_ms": [("no start and end in order", ALWAYS)],
-    "step_ms": [("no durations logged", ALWAYS)],
+    "step_ms": [("no durations logged or more than a double", ALWAYS)],
     "success": [("not told", ALWAYS)],
     "n_turns": [("turns not known", ALWAYS)],
     "n_violations": [("no invariant in the policy or arguments not captured", ALWAYS)],
