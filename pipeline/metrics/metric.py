@@ -70,7 +70,13 @@ class Metric:
         return 1.0 if self.kind in ("fraction", "flag") else None
 
 
+NULL_NAMES = "null without a reference, and for a run whose status is error"
 NULL_REFERENCE = (
-    "null without a reference, for a run whose status is error, and at argument level where "
-    "arguments the reference needs were not captured"
+    "null without a reference, for a run whose status is error, and where arguments that the "
+    "reference gives were not captured"
 )
+
+
+def null_rule(level: str) -> str:
+    """Return when a metric that compares calls is null: at the level "_names" or of arguments."""
+    return NULL_NAMES if level else NULL_REFERENCE

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from pipeline.metrics.metric import NULL_REFERENCE, Metric
+from pipeline.metrics.metric import Metric, null_rule
 from pipeline.metrics.ratio import flag, ratio
 
 
@@ -163,13 +163,13 @@ def metrics(level: str) -> list[Metric]:
     ) -> Metric:
         return Metric(
             name=f"{name}{level}", family="ordered", kind="fraction", better="higher",
-            meaning=meaning, formula=formula, null=NULL_REFERENCE, value=value, reference=True, headline=headline,
+            meaning=meaning, formula=formula, null=null_rule(level), value=value, reference=True, headline=headline,
         )  # fmt: skip
 
     def truth(name: str, meaning: str, formula: str, value: pl.Expr, *, headline: bool) -> Metric:
         return Metric(
             name=f"{name}{level}", family="ordered", kind="flag", better="higher",
-            meaning=meaning, formula=formula, null=NULL_REFERENCE, value=value,
+            meaning=meaning, formula=formula, null=null_rule(level), value=value,
             reference=True, headline=headline,
         )  # fmt: skip
 

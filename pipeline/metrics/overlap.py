@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from pipeline.metrics.metric import NAMES, NULL_REFERENCE, Metric
+from pipeline.metrics.metric import NAMES, Metric, null_rule
 from pipeline.metrics.ordered import share_of_longer
 from pipeline.metrics.ratio import flag, ratio
 
@@ -166,21 +166,21 @@ def metrics(level: str) -> list[Metric]:
     ) -> Metric:
         return Metric(
             name=f"{name}{level}", family="overlap", kind="fraction", better="higher",
-            meaning=meaning, formula=formula, null=NULL_REFERENCE + null, value=value, micro=micro,
+            meaning=meaning, formula=formula, null=null_rule(level) + null, value=value, micro=micro,
             reference=True, headline=headline,
         )  # fmt: skip
 
     def truth(name: str, meaning: str, formula: str, value: pl.Expr) -> Metric:
         return Metric(
             name=f"{name}{level}", family="overlap", kind="flag", better="higher",
-            meaning=meaning, formula=formula, null=NULL_REFERENCE, value=value, reference=True,
+            meaning=meaning, formula=formula, null=null_rule(level), value=value, reference=True,
         )  # fmt: skip
 
     def count(name: str, meaning: str, formula: str, value: pl.Expr) -> Metric:
         return Metric(
             name=f"{name}{level}", family="overlap", kind="count",
             better="higher" if name == "tp" else "lower",
-            meaning=meaning, formula=formula, null=NULL_REFERENCE, value=value, reference=True,
+            meaning=meaning, formula=formula, null=null_rule(level), value=value, reference=True,
         )  # fmt: skip
 
     found = [
@@ -229,28 +229,28 @@ def metrics(level: str) -> list[Metric]:
         fraction(
             "set_precision",
             f"share of the different actual {what} that were expected",
-            "|E ∩ A| / |A| over distinct calls",
+            "|E ∩ A| / |A| over distinct calls; A empty: 1 if E is, else 0",
             precision(common, of_e, of_a),
             null=no_set,
         ),
         fraction(
             "set_recall",
             f"share of the different expected {what} that happened",
-            "|E ∩ A| / |E| over distinct calls",
+            "|E ∩ A| / |E| over distinct calls; 1 when E is empty",
             recall(common, of_e),
             null=no_set,
         ),
         fraction(
             "set_f1",
             f"harmonic mean of set_precision and set_recall over {what}",
-            "2·|E ∩ A| / (|E| + |A|) over distinct calls",
+            "2·|E ∩ A| / (|E| + |A|) over distinct calls; 1 when both are empty",
             f1(common, of_e, of_a),
             null=no_set,
         ),
         fraction(
             "set_jaccard",
             f"different {what} shared, per different one of either side",
-            "|E ∩ A| / |E ∪ A| over distinct calls",
+            "|E ∩ A| / |E ∪ A| over distinct calls; 1 when both are empty",
             set_jaccard(common, of_e, of_a),
             null=no_set,
         ),
@@ -263,7 +263,7 @@ def metrics(level: str) -> list[Metric]:
 
 def _credits(fraction: Callable[..., Metric]) -> list[Metric]:
     m = pl.col("n_calls")
-    formula = "(full matches + matches by name) / (2·max(n, m))"
+    formula, empty = "(full matches + matches by name) / (2·max(n, m))", "; 1 when n = m = 0"
     # Where calls are optional or parallel, one pairing gives both counts; else these are null.
     full = pl.coalesce("credited", "tp")
     in_place = pl.coalesce("full_in_place", "position_hits")
@@ -273,13 +273,13 @@ def _credits(fraction: Callable[..., Metric]) -> list[Metric]:
         fraction(
             "call_accuracy",
             "best one-to-one pairing: 1 per equal call, ½ where only the tool is the same",
-            f"{formula} = (tp + tp_names) / (2·max(n, m))",
+            f"{formula} = (tp + tp_names) / (2·max(n, m)){empty}",
             call_accuracy(full, pl.col(f"tp{NAMES}"), pl.col(f"n_overlap{NAMES}"), m),
         ),
         fraction(
             "call_accuracy_position",
             "pairing by position: 1 per equal call, ½ where only the tool is the same",
-            formula,
+            formula + empty,
             call_accuracy(in_place, named_in_place, n_in_place, m),
         ),
     ]
