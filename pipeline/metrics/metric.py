@@ -70,9 +70,10 @@ class Metric:
         return 1.0 if self.kind in ("fraction", "flag") else None
 
 
+NULL_NAMES = "null without a reference, and for a run whose status is error"
 NULL_REFERENCE = (
-    "null without a reference, for a run whose status is error, and at argument level where "
-    "arguments the reference needs were not captured"
+    "null without a reference, for a run whose status is error, and where arguments that the "
+    "reference gives were not captured"
 )
 
 
@@ -99,8 +100,8 @@ def of_calls(  # noqa: PLR0913 - a metric has as many fields
 
     `null` is what is said of nulls beside what holds for all of them.
     """
+    null = (NULL_NAMES if level else NULL_REFERENCE) + null
     return Metric(
         name=f"{name}{level}", family=family, kind=kind, better=better, meaning=meaning,
-        formula=formula, null=NULL_REFERENCE + null, value=value, micro=micro, reference=True,
-        headline=headline,
+        formula=formula, null=null, value=value, micro=micro, reference=True, headline=headline,
     )  # fmt: skip

@@ -245,25 +245,25 @@ def _distinct(level: str) -> list[Metric]:
         fraction(
             "set_precision",
             f"share of the different actual {what} that were expected",
-            "|E ∩ A| / |A| over distinct calls",
+            "|E ∩ A| / |A| over distinct calls; A empty: 1 if E is, else 0",
             precision(common, of_e, of_a),
         ),
         fraction(
             "set_recall",
             f"share of the different expected {what} that happened",
-            "|E ∩ A| / |E| over distinct calls",
+            "|E ∩ A| / |E| over distinct calls; 1 when E is empty",
             recall(common, of_e),
         ),
         fraction(
             "set_f1",
             f"harmonic mean of set_precision and set_recall over {what}",
-            "2·|E ∩ A| / (|E| + |A|) over distinct calls",
+            "2·|E ∩ A| / (|E| + |A|) over distinct calls; 1 when both are empty",
             f1(common, of_e, of_a),
         ),
         fraction(
             "set_jaccard",
             f"different {what} shared, per different one of either side",
-            "|E ∩ A| / |E ∪ A| over distinct calls",
+            "|E ∩ A| / |E ∪ A| over distinct calls; 1 when both are empty",
             set_jaccard(common, of_e, of_a),
         ),
     ]
@@ -287,7 +287,7 @@ def _credits() -> list[Metric]:
     """Return the metrics that give half a credit where only the tool is the same."""
     fraction = partial(of_calls, "overlap", "fraction", "")
     m = pl.col("n_calls")
-    formula = "(full matches + matches by name) / (2·max(n, m))"
+    formula, empty = "(full matches + matches by name) / (2·max(n, m))", "; 1 when n = m = 0"
     # Where calls are optional or parallel, one pairing gives both counts; else these are null.
     full = pl.coalesce("credited", "tp")
     in_place = pl.coalesce("full_in_place", "position_hits")
@@ -297,13 +297,13 @@ def _credits() -> list[Metric]:
         fraction(
             "call_accuracy",
             "best one-to-one pairing: 1 per equal call, ½ where only the tool is the same",
-            f"{formula} = (tp + tp_names) / (2·max(n, m))",
+            f"{formula} = (tp + tp_names) / (2·max(n, m)){empty}",
             call_accuracy(full, pl.col(f"tp{NAMES}"), pl.col(f"n_overlap{NAMES}"), m),
         ),
         fraction(
             "call_accuracy_position",
             "pairing by position: 1 per equal call, ½ where only the tool is the same",
-            formula,
+            formula + empty,
             call_accuracy(in_place, named_in_place, n_in_place, m),
         ),
     ]

@@ -63,7 +63,7 @@ def _counts() -> list[Metric]:
         ),
         _count("n_tools", "different tools called", "distinct tool names", better="neither"),
         _count(
-            "n_expected", "expected calls of the reference", "n", better="neither",
+            "n_expected", "expected calls of the reference; optional ones left out do not count", "n", better="neither",
             null="null without a reference", rests_on="the reference",
         ),
     ]  # fmt: skip

@@ -31,7 +31,7 @@ def with_changes(rows: pl.DataFrame) -> pl.DataFrame:
             influences' product, null for none); flag, low and high (the metric's range), better.
     """
     rows = rows.with_columns(
-        delta=pl.col("mean") - pl.col("mean_before"),
+        delta=_finite(pl.col("mean") - pl.col("mean_before")),
         g=pl.min_horizontal("n_clusters", "n_clusters_before"),
         covariance=pl.col("together").fill_null(0.0)
         * (_unbiased("n_clusters") * _unbiased("n_clusters_before")).sqrt(),
@@ -50,6 +50,11 @@ def with_changes(rows: pl.DataFrame) -> pl.DataFrame:
         .with_columns(changed=(pl.col("delta_low") > 0) | (pl.col("delta_high") < 0))
         .with_columns(verdict=_verdict())
     )
+
+
+def _finite(value: pl.Expr) -> pl.Expr:
+    """Return a value, null where no double holds it."""
+    return pl.when(value.is_finite()).then(value)
 
 
 def _unbiased(clusters: str) -> pl.Expr:

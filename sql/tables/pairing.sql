@@ -13,8 +13,10 @@
 --             found    those with a value
 --             n        the values compared, and their
 --             mean
---             and difference = baseline mean − candidate mean, null where an arm has none
--- Rules       Paired by trial, a trial is compared where both arms have a value for its number.
+--             and difference = baseline mean − candidate mean, null where an arm has none, or
+--             where no double holds it
+-- Rules       Paired by trial, a trial is compared where both arms have a value for its number;
+--             trials without a number are those of one number.
 --             Where values were rounded to units (a scale of 1 rounds nothing), means within a
 --             unit of each other are equal.
 WITH kept AS (
@@ -72,6 +74,9 @@ SELECT
         candidate_lo,
         least(candidate_hi, candidate_total::DOUBLE / nullif(candidate_n, 0) / $scale)
     )::DOUBLE AS candidate_mean,
-    CASE WHEN $scale <> 1 AND abs(units) <= 1 THEN 0 ELSE units / $scale END::DOUBLE AS difference
+    CASE
+        WHEN $scale <> 1 AND abs(units) <= 1 THEN 0
+        WHEN isfinite(units / $scale) THEN units / $scale
+    END::DOUBLE AS difference
 FROM apart
 ORDER BY task;

@@ -60,8 +60,14 @@ ends AS (
 quantiles AS (
     SELECT
         group_id,
-        list(below + (above - below) * (spot - floor(spot)) ORDER BY place) AS quantiles
-    FROM ends
+        list(
+            CASE
+                WHEN isfinite(above - below) THEN below + (above - below) * share
+                ELSE below * (1 - share) + above * share  -- further apart than a double holds
+            END
+            ORDER BY place
+        ) AS quantiles
+    FROM (SELECT *, spot - floor(spot) AS share FROM ends)
     GROUP BY group_id
 )
 

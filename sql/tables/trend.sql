@@ -61,9 +61,12 @@ products AS (
 ),
 
 -- Sums of floats depend on their order: they become whole numbers of a unit their size allows.
+-- Of values beyond 1e154 products are no doubles; nor are their squared errors, so that no interval
+-- of theirs needs this sum.
 units AS (
     SELECT *, scale_of(min(product) OVER bucket, max(product) OVER bucket) AS scale
     FROM products
+    WHERE isfinite(product)
     WINDOW bucket AS (PARTITION BY metric, group_id)
 )
 

@@ -18,6 +18,8 @@ from pipeline.statistics.detectable import detectable, standard_error
 from pipeline.statistics.differences import mean_of
 from pipeline.tables.aggregate import aggregate, aggregate_scores
 from pipeline.tables.compare import compare
+from pipeline.tables.percentiles import percentiles
+from pipeline.tables.trend import trend
 
 OWN = '[[metric]]\nname = "own"\nsql = "CAST(labels->>\'own\' AS DOUBLE)"\n'
 HUGE = 1.5e308
@@ -72,6 +74,25 @@ def test_arms_of_the_largest_values_are_compared(own):
     assert row["delta"] == pytest.approx(-5e307)
     assert row["ci_low"] == pytest.approx(-5e307)
     assert row["verdict"] == "worse"
+
+
+def test_a_trend_of_the_largest_values_has_no_interval(own):
+    """Their squared errors are no doubles. The means, 7.5e307 and 1e308, are."""
+    tasks = [("a", "v1", HUGE), ("b", "v1", 0), ("a", "v2", 1e308), ("b", "v2", 1e308)]
+    later = trend(**own(*tasks), by="agent_version").rows.row(1, named=True)
+    assert later["delta"] == pytest.approx(1e308 - HUGE / 2)
+    assert (later["delta_low"], later["verdict"]) == (None, None)
+
+
+def test_a_difference_that_no_double_holds_is_null(own):
+    """1.5e308 in one arm, -1.5e308 in the other: 3e308 apart. Halfway between them is 0."""
+    sides = [(str(t), v, x) for t in range(6) for v, x in (("v1", HUGE), ("v2", -HUGE))]
+    asked = own(*sides)
+    row = compare(**asked, **ARMS).rows.row(0, named=True)
+    assert (row["n_tasks"], row["delta"], row["verdict"]) == (0, None, "not judgeable")
+    later = trend(**asked, by="agent_version").rows.row(1, named=True)
+    assert (later["mean"], later["delta"], later["verdict"]) == (-HUGE, None, None)
+    assert percentiles(**asked, quantiles=[0.25, 0.5, 0.75]).rows.row(0)[2:] == (-HUGE, 0, HUGE)
 
 
 def test_statistics_of_values_scale_with_them():
