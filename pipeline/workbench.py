@@ -115,10 +115,12 @@ def select(
     """Run one SELECT in a session and return plain columns: text, numbers, times, lists.
 
     Raises:
-        QueryError: it is not one SELECT statement, or DuckDB refuses it.
+        QueryError: it is not one SELECT statement, a parameter is none of its, or DuckDB refuses it.
     """
     try:
         statement = _only_select(con.extract_statements(text))
+        if unused := sorted({*(parameters or ())} - {*statement.named_parameters}):
+            raise QueryError(f"the query has no ${unused[0]}: a parameter for it is given in vain")
         found = con.sql(statement, params=dict(parameters)) if parameters else con.sql(statement)
         return frame(found)
     except duckdb.Error as error:

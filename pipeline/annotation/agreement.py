@@ -9,6 +9,7 @@ import polars as pl
 from pipeline.errors import NotJudgeableError, UnknownNameError
 from pipeline.landed import opened
 from pipeline.opinions.human import COLUMNS, ITEMS, annotation_columns
+from pipeline.several import several
 from pipeline.statistics.needs import require_statistics
 from pipeline.tables.result import Result
 from pipeline.tables.session import opened as scores_opened
@@ -80,6 +81,7 @@ def agreement(
     from pipeline.annotation.words import words  # noqa: PLC0415 - same
 
     lake = opened(lake)
+    metrics, items = several(metrics), several(items)
     chosen, named = known_items(items), set(metrics or ())
     with scores_opened(lake, policy, where) as session:
         said = words(lake, session.policy)

@@ -105,7 +105,9 @@ def command(
         emit(tested, outputs)
         return
     if candidate is None or gate_file is None:
-        raise click.UsageError("--candidate and --gate are needed")
+        needed = {"--candidate": candidate, "--gate": gate_file}
+        missing = " and ".join(name for name, given in needed.items() if given is None)
+        raise click.UsageError(f"{missing} must be given")
     judged = gate(
         lake,
         baseline=baseline,

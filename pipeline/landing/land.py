@@ -26,6 +26,7 @@ from pipeline.landing.report import LandReport
 from pipeline.landing.source.folders import foldered
 from pipeline.landing.source.named import expand
 from pipeline.landing.source.transport import Copies, unpacked
+from pipeline.several import several
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def land(  # noqa: PLR0913 - the command's options, one each
-    sources: Sequence[str | Path],
+    sources: str | Path | Sequence[str | Path],
     lake: str | os.PathLike[str],
     *,
     format: str = "auto",  # noqa: A002 - the command's own word
@@ -104,7 +105,7 @@ def land(  # noqa: PLR0913 - the command's options, one each
     if workers is not None and workers < 1:
         raise InputError(f"--workers is {workers}; at least 1 is needed")
     report = LandReport()
-    named = [str(source) for source in sources]
+    named = [str(source) for source in several(sources)]
 
     def tell(outcome: Outcome) -> None:
         report.add(outcome)

@@ -22,6 +22,7 @@ from pipeline.report.sections.quality import quality
 from pipeline.report.sections.tools import tools
 from pipeline.report.sections.versus import versus
 from pipeline.report.sections.worst import worst_runs
+from pipeline.several import several
 from pipeline.tables import session
 from pipeline.tables.aggregate import aggregate
 from pipeline.tables.compare import compare
@@ -96,7 +97,7 @@ def made(
     state = current(lake, rules)
     known = registry.metrics_for(rules, state.opinions.metrics)
     found = find(lake, rules)
-    groups = list(dict.fromkeys(by)) or [name for name in ARM if found.overview[name] > 1]
+    groups = list(dict.fromkeys(several(by))) or [name for name in ARM if found.overview[name] > 1]
     totals = aggregate(lake, policy=policy)
     spread = percentiles(lake, policy=policy)
     with session.opened(lake, policy) as scored:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from pipeline import queries
+from pipeline.several import several
 from pipeline.tables.fixed_point import create_sums
 from pipeline.tables.groups import create_grouped, groups_of, named, unlabelled
 from pipeline.tables.intervals import with_intervals
@@ -77,6 +78,7 @@ def aggregate(
     │ v2            ┆ error_rate ┆ 16       ┆ 0      ┆ 0.028125 │
     └───────────────┴────────────┴──────────┴────────┴──────────┘
     """
+    by, metrics = several(by), several(metrics)
     if engine is not None:
         from pipeline.engines.tables import aggregated  # noqa: PLC0415 - only with an engine
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pipeline.errors import InputError
+from pipeline.several import several
 from pipeline.statistics.needs import MOST_RESAMPLES, RESAMPLES, require_statistics
 from pipeline.tables.arms import BASELINE, CANDIDATE, Asked, opened_arms
 from pipeline.tables.pairing import paired
@@ -96,6 +97,7 @@ def compare(  # noqa: PLR0913 - the options of a question, all named
     """
     require_statistics("a comparison")
     check(pair, seed, resamples)
+    metrics = several(metrics)
     asked = [
         Asked(BASELINE, baseline, baseline_policy or policy),
         Asked(CANDIDATE, candidate, candidate_policy or policy),

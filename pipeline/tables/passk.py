@@ -9,6 +9,7 @@ import polars as pl
 
 from pipeline.errors import InputError
 from pipeline.lake import Lake
+from pipeline.several import several
 from pipeline.tables.draws import estimate, over_tasks
 from pipeline.tables.groups import groups_of, named, unlabelled
 from pipeline.tables.result import Result
@@ -111,6 +112,7 @@ def passk(
     """
     drawn = _checked(k)
     lake = lake if isinstance(lake, Lake) else Lake.open(lake)
+    by = several(by)
     arms = groups_of([*ARM, *by])
     with _counted(lake, arms, rule, where, policy, engine) as (con, counts, told):
         refuse_repeated(lake, con, counts)

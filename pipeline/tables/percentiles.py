@@ -11,6 +11,7 @@ import polars as pl
 
 from pipeline import queries
 from pipeline.errors import InputError
+from pipeline.several import several
 from pipeline.tables.groups import (
     create_grouped,
     groups_of,
@@ -87,6 +88,7 @@ def percentiles(
     │ n_calls ┆ 32       ┆ 4.0     ┆ 7.0 │
     └─────────┴──────────┴─────────┴─────┘
     """
+    by, metrics = several(by), several(metrics)
     columns = {column_of(q): q for q in quantiles}
     if engine is not None:
         from pipeline.engines.tables import distributed  # noqa: PLC0415 - only with an engine

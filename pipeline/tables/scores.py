@@ -10,6 +10,7 @@ from pipeline.current import current, policy_of
 from pipeline.errors import InputError, UnknownNameError
 from pipeline.lake import Lake, files
 from pipeline.score_columns import scores_schema, written_schema
+from pipeline.several import several
 from pipeline.tables.groups import quoted
 from pipeline.tables.result import Result
 from pipeline.tables.session import opened
@@ -82,7 +83,9 @@ def scores(
     └────────────┴───────────────┴──────────┘
     """
     with opened(lake, policy, where) as session:
-        rows = scores_of(session.con, sort=sort, limit=limit, columns=columns or _shown(session))
+        rows = scores_of(
+            session.con, sort=sort, limit=limit, columns=several(columns) or _shown(session)
+        )
     return Result("scores", _typed(rows, session.policy), session.notes)
 
 

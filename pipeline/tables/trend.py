@@ -9,6 +9,7 @@ import polars as pl
 from pipeline import queries
 from pipeline.errors import UnknownNameError
 from pipeline.schema import UTC_MICROS, ScoreKeys
+from pipeline.several import several
 from pipeline.tables.aggregate import rules
 from pipeline.tables.change import METHOD, with_changes
 from pipeline.tables.fixed_point import create_sums
@@ -92,7 +93,7 @@ def trend(
     """
     bucket = bucket_of(by)
     with opened(lake, policy, where) as session:
-        asked = session.metrics(metrics)
+        asked = session.metrics(several(metrics))
         buckets, rows = _aggregated(session.con, asked, bucket)
         changes = with_changes(_compared(session.con, rows))
     notes = [*session.notes, METHOD, *_timeless(buckets, by)]

@@ -44,6 +44,19 @@ def test_a_label_that_no_run_has_is_told(lake, command, label, told, capsys):
     assert (f"no run here has a label '{label}'" in capsys.readouterr().err) is told
 
 
+@pytest.mark.parametrize(
+    ("given", "missing"), [((), "--candidate and --gate"), (("--candidate", "true"), "--gate")]
+)
+def test_a_gate_names_what_is_missing(lake, given, missing, capsys):
+    assert trajtab("gate", lake, *given) == 2
+    assert f"error: {missing} must be given" in capsys.readouterr().err
+
+
+def test_a_parameter_that_the_query_lacks_is_named(lake, capsys):
+    assert trajtab("sql", lake, "SELECT $x", "--param", "x=1", "--param", "y=2") == 2
+    assert "the query has no $y" in capsys.readouterr().err
+
+
 def test_days_of_runs_without_a_start_are_told(lake, capsys):
     assert trajtab("trend", lake, "--by", "date") == 0
     assert "the runs that have no started_at" in capsys.readouterr().err

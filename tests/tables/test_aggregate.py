@@ -255,7 +255,7 @@ def test_an_empty_lake_has_rows_of_nothing(tmp_path):
     result = aggregate(lake.path, metrics=["f1", "recall", "f1"])
     assert (result.kind, result.rows["metric"].to_list()) == ("aggregate", ["f1", "recall"])
     assert result.rows["n_total"].to_list() == [0, 0]
-    assert [note.split(" ")[0] for note in result.notes] == ["policy:"]
+    assert [note.split(" ")[0] for note in result.notes] == ["policy:", "the"]
 
 
 def test_what_the_person_names_wrongly_is_refused(tmp_path):

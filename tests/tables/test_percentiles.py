@@ -74,7 +74,7 @@ def test_a_lake_is_told_its_policy_and_the_method(tmp_path):
         "percentiles", ["metric", "n_scored", "p50", "p99_9"],
     )  # fmt: skip
     assert result.notes[0].startswith("policy: ")
-    assert "linear interpolation" in result.notes[1]
+    assert "linear interpolation" in result.notes[2]
 
 
 @pytest.mark.parametrize("quantile", [-0.1, 1.1, 95, float("nan")])
