@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from reading import labels
 
+from pipeline import land, query
 from pipeline.landing.formats.openai_chat import FORMAT
 from pipeline.landing.model import RejectError, Run
 from pipeline.landing.records.reader import Piece, Source, look
@@ -53,10 +54,26 @@ def test_line_without_an_id_has_no_run_id(record):
 
 
 def test_other_fields_are_labels_and_definitions_of_tools_are_passed_over():
-    run = _run(tools=[{"type": "function"}], created=1, metadata={"team": "x"}, user={"id": 7})
-    assert labels(run) == {"team": "x", "created": 1, "user": {"id": 7}}
+    run = _run(tools=[{"type": "function"}], object="chat", metadata={"team": "x"}, user={"id": 7})
+    assert labels(run) == {"team": "x", "object": "chat", "user": {"id": 7}}
     assert [step.content for step in run.steps] == ["Hi"]
     assert (run.prompt_hash, run.final_output, run.references) == (None, None, None)
+
+
+@pytest.mark.parametrize("name", ["started_at", "created_at", "created", "timestamp"])
+@pytest.mark.parametrize("moment", [1_770_000_000, "2026-02-02T02:40:00Z"])
+def test_the_moment_of_a_line_is_when_its_chat_began(tmp_path, name, moment):
+    log = tmp_path / "chats.jsonl"
+    log.write_text(json.dumps({"messages": HI, name: moment}) + "\n")
+    land([log], tmp_path / "lake")
+    told = query(tmp_path / "lake", "SELECT epoch(started_at)::BIGINT AS at, labels FROM runs").rows
+    assert told.row(0) == (1_770_000_000, None)
+
+
+def test_what_a_line_tells_beside_its_moment_is_a_label():
+    run = _run(created="soon", created_at=1_770_000_000, timestamp=10**30, ended_at={"by": "user"})
+    assert (run.started_at, run.ended_at) == (1_770_000_000, None)
+    assert labels(run) == {"created": "soon", "timestamp": 10**30, "ended_at": {"by": "user"}}
 
 
 def test_calls_have_no_error_signal():

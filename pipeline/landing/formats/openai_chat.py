@@ -20,7 +20,8 @@ from pipeline.landing.chats.parts import holds_calls
 from pipeline.landing.chats.spoken import Heard, chat_of, spend, usage_of
 from pipeline.landing.chats.unheard import unknown_usage
 from pipeline.landing.formats import Format, Many
-from pipeline.landing.model import Expected, Outline, References, RejectError, Run
+from pipeline.landing.model import Expected, Outline, References, RejectError, Run, When
+from pipeline.landing.unknown.noted import telling
 from pipeline.landing.unknown.unmapped import (
     Noting,
     add,
@@ -29,11 +30,13 @@ from pipeline.landing.unknown.unmapped import (
     left_out,
 )
 from pipeline.landing.values.decode import decoding
+from pipeline.landing.values.times import micros
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pipeline.landing.records.reader import Head, Piece
+    from pipeline.landing.unknown.noted import Unmapped
 
 
 class Record(Noting):
@@ -59,6 +62,16 @@ class Record(Noting):
     functions: Raw = UNSET
     system: str | list[Any] | None = None
     usage: dict[str, Any] | None = None
+    started_at: Raw = UNSET
+    created_at: Raw = UNSET
+    created: Raw = UNSET
+    timestamp: Raw = UNSET
+    ended_at: Raw = UNSET
+
+
+STARTS = ("started_at", "created_at", "created", "timestamp")
+"""The names under which lines tell when a chat began, the plainest first."""
+NULL = msgspec.Raw(b"null")
 
 
 @leaves_out("type", "id")
@@ -85,6 +98,7 @@ class Call(Noting):
 
 _decode = decoder(Record)
 _decode_known = msgspec.json.Decoder(Record).decode
+_decode_moment = msgspec.json.Decoder(When).decode
 _decode_calls = decoder(list[Call] | None)
 _decode_lists = decoder(list[list[Call]])
 
@@ -132,6 +146,28 @@ def _chat(record: Record, data: bytes | None = None) -> list[Message]:
     return chat
 
 
+def _moment(record: Record, names: Iterable[str], unmapped: Unmapped) -> When:
+    """Return the first moment told under these names; what else they hold is a label."""
+    found: When = None
+    for name in names:
+        raw = getattr(record, name)
+        if isinstance(raw, UnsetType) or raw == NULL:
+            continue
+        value = _read(raw)
+        if found is None and micros(value) is not None:
+            found = value
+        else:
+            unmapped[name] = telling(raw)
+    return found
+
+
+def _read(raw: msgspec.Raw) -> When:
+    try:
+        return _decode_moment(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
 def _outline(
     record: Record, expected: list[list[Call]] | None, chat: Sequence[Message], final: Any
 ) -> Outline:
@@ -151,6 +187,8 @@ def _outline(
         prompt_hash=prompt_hash_of(chat),
         labels={**(record.metadata or {}), **(record.labels or {})},
         unmapped=unmapped,
+        started_at=_moment(record, STARTS, unmapped),
+        ended_at=_moment(record, ("ended_at",), unmapped),
         success=record.success,
         reward=record.reward,
         final_output=final,
@@ -219,8 +257,8 @@ FORMAT = Format(
     pieces=lambda source: source.records(),
     decode=decode,
     decode_many=decode_many,
-    fills="calls, outputs, prompt hash; tokens and expected calls where the line gives them",
-    lacks="errors (the format has no signal), times",
+    fills="calls, outputs, prompt hash; tokens, a moment and expected calls where the line gives them",
+    lacks="errors (the format has no signal), times of steps",
     leaves_out=lambda: ["functions", "tools", *left_out(Record), *left_out(Call, "expected")],
     expects=("messages",),
 )
