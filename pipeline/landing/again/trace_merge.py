@@ -12,7 +12,7 @@ import msgspec
 import polars as pl
 
 from pipeline.landing.traces.answers import RESPONSES, Row
-from pipeline.landing.traces.steps import SPAN
+from pipeline.landing.traces.labels import SPAN
 from pipeline.landing.traces.trace import model_of
 from pipeline.landing.traces.union import united
 from pipeline.landing.values.canonical import canonical_json

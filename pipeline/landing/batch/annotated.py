@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pipeline.lake import Lake
     from pipeline.landing.batch.chunks import Chunk, Recognised
     from pipeline.landing.options import Options
-    from pipeline.landing.records.places import Slice
+    from pipeline.landing.records.slices import Slice
 
 WHO = ("trajectory_id", "task_id", "agent", "agent_version", "model", "annotator_id")
 """What makes an annotation one person's word on one run."""

@@ -16,7 +16,7 @@ from xxhash import xxh3_64_intdigest, xxh3_128
 
 from pipeline.landing import formats
 from pipeline.landing.records.lines import Block
-from pipeline.landing.records.places import Slice, digest, stamp_of
+from pipeline.landing.records.slices import Slice, digest, stamp_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from pipeline.landing.formats import Format
     from pipeline.landing.model import Told
     from pipeline.landing.options import Options
-    from pipeline.landing.records.places import Group
     from pipeline.landing.records.reader import Piece
+    from pipeline.landing.records.slices import Group
 
 MOST_UINT32 = (1 << 32) - 1
 FLUSH_RUNS = 1024

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pipeline.landing.batch.chunks import Chunk
     from pipeline.landing.formats import Format
     from pipeline.landing.options import Options
-    from pipeline.landing.records.places import Group, Slice
+    from pipeline.landing.records.slices import Group, Slice
 
 FEW = 32
 LITTLE = 1 << 18

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET
 
-from pipeline.landing.traces.steps import ASKED_BY, FROM_RESPONSE, NOT_RUN, SERVER_SIDE, SPAN
+from pipeline.landing.traces.labels import ASKED_BY, FROM_RESPONSE, NOT_RUN, SERVER_SIDE, SPAN
 from pipeline.landing.values.canonical import Keyer
 
 if TYPE_CHECKING:

@@ -13,27 +13,23 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from pipeline.landing.model import Step
+from pipeline.landing.traces.labels import (
+    AGENT_SPAN,
+    ASKED_BY,
+    FROM_RESPONSE,
+    INSIDE,
+    MODEL,
+    NOT_RUN,
+    SERVER_SIDE,
+    SPAN,
+)
 from pipeline.landing.traces.requests import Fresh, Requests
 from pipeline.landing.traces.responses import responses
+from pipeline.landing.traces.results import Results
 
 if TYPE_CHECKING:
-    from pipeline.landing.chats.said import Call, Result, Said
+    from pipeline.landing.chats.said import Call, Said
     from pipeline.landing.traces.spans import Reading, Span, Tree
-
-FROM_RESPONSE = "from_response"
-"""The label of a call that only a response tells of."""
-AGENT_SPAN = "agent_span"
-"""The label of an answer that only an agent's span tells of."""
-MODEL = "model"
-"""The label of a response: the model that gave it."""
-ASKED_BY = "asked_by"
-"""The label of a call: the span of the response that asked for it, where ids or names tell."""
-SERVER_SIDE = "server_side"
-"""The label of a call whose result the response tells that asked for it: no tool here ran."""
-NOT_RUN = "not_run"
-"""The label of a response: the calls it asked for that no tool span tells of."""
-SPAN, INSIDE = "span_id", "inside"
-"""Labels: a step's span; and spans around it that are not in this part of the trace."""
 
 
 class TraceSteps:
@@ -46,11 +42,10 @@ class TraceSteps:
         self._by_number: list[list[Step]] = []  # the group of each response
         self._groups: list[tuple[Span, list[Step]]] = []
         self._requests = Requests()
-        self._silent: list[Step] = []  # calls without an output so far
-        self._ids: set[str] = set()  # of calls
+        self._results = Results()
         self._has_tool_spans = False
         self._turn = -1
-        self._fresh_words, self._fresh_results = Fresh(), Fresh()
+        self._fresh_words = Fresh()
         self.prompt: str | None = None
         """The system prompt."""
         for span in self._timeline():
@@ -83,7 +78,7 @@ class TraceSteps:
     def _add_response(self, span: Span, reading: Reading) -> None:
         actor = self.actor(span)
         group = self._words(span, reading.heard) if actor == "agent" else []
-        self._results(reading.heard)
+        self._results.tell(reading.heard)
         number = len(self._by_number)
         around = [one.id for one in self._tree.above(span) if one.reading.role == "llm"]
         self._latest |= dict.fromkeys((f"actor {actor}", "any", span.id, *around), number)
@@ -125,11 +120,10 @@ class TraceSteps:
         answered = told.text is not None and all((c.id or c.name) in results for c in told.calls)
         for call in told.calls:
             step = self._asked_step(call, response)
-            if call.id:
-                self._ids.add(call.id)
+            self._results.know(step)
             result = results.get(call.id or call.name)
             if result is None:
-                self._silent.append(step)
+                self._results.wait_for_output(step)
                 self._requests.add(step, number)
                 continue
             step.output, step.is_error = result.output, result.failed
@@ -172,11 +166,10 @@ class TraceSteps:
             step.call_id = step.call_id or asked.step.call_id
             step.tool_args = asked.step.tool_args if step.tool_args is UNSET else step.tool_args
             step.labels = {**(step.labels or {}), ASKED_BY: (asked.step.labels or {})[SPAN]}
-            self._silent = [one for one in self._silent if one is not asked.step]
-        if step.call_id:
-            self._ids.add(step.call_id)
+            self._results.forget(asked.step)
+        self._results.know(step)
         if step.output is None:
-            self._silent.append(step)
+            self._results.wait_for_output(step)
         self._has_tool_spans = True
         self._groups.append((span, [step]))
 
@@ -212,31 +205,6 @@ class TraceSteps:
                 )
             )
         return steps
-
-    def _results(self, heard: list[Said]) -> None:
-        """Give results told to the model to the calls that no span answered."""
-        told = [result for one in heard for result in one.results]
-        if not told:
-            return
-        keys = (result.id or result.name for result in told)
-        for result, new in zip(told, self._fresh_results(keys), strict=True):
-            call = self._answered(result) if new else None
-            if call is not None:
-                call.output = result.output
-                call.is_error = result.failed if call.is_error is None else call.is_error
-
-    def _answered(self, result: Result) -> Step | None:
-        """Find the nearest earlier call without an output that a result belongs to."""
-        silent = self._silent = [step for step in self._silent if step.output is None]
-        fits = [step for step in silent if result.id and step.call_id == result.id]
-        if not fits and result.id in self._ids:
-            return None  # its call has been answered
-        by_order = (
-            step
-            for step in silent
-            if not (result.id and step.call_id) and result.name in {None, step.tool_name}
-        )
-        return fits[-1] if fits else next(by_order, None)
 
     def actor(self, span: Span) -> str:
         """Return who acts: a nested agent by its name, else "agent"."""

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.landing.chats.chat import final_output, prompt_hash
 from pipeline.landing.model import Run
+from pipeline.landing.traces.labels import MODEL, SPAN
 from pipeline.landing.traces.spans import Tree
-from pipeline.landing.traces.steps import MODEL, SPAN, TraceSteps
+from pipeline.landing.traces.steps import TraceSteps
 from pipeline.landing.traces.unread import unread
 from pipeline.landing.unknown.unmapped import add, note
 from pipeline.landing.values.literal import decoded

@@ -10,15 +10,15 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 from pipeline.landing.traces.answers import RESPONSES, Row, answer_requests, response_of
-from pipeline.landing.traces.steps import (
+from pipeline.landing.traces.labels import (
     AGENT_SPAN,
     ASKED_BY,
     FROM_RESPONSE,
     INSIDE,
     SERVER_SIDE,
     SPAN,
-    mark_final,
 )
+from pipeline.landing.traces.steps import mark_final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
