@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from macros.asking import CALL_METRICS, EMPTY, call, rows
+from empties import EMPTY
+from macros.asking import CALL_METRICS, call, rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
+from empties import EMPTY
 from hypothesis import given
 from hypothesis import strategies as st
-from macros.asking import CALL_METRICS, EMPTY, batches, call, letters, rows
+from macros.asking import CALL_METRICS, batches, call, letters, rows
 from oracle import Call, reference_metrics, sequence_metrics
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from macros.asking import EMPTY as EMPTY_LISTS
+from empties import EMPTY as EMPTY_LISTS
 from making import call, run, want
 from oracle.policies import Made, Wanted
 from scoring.drawing import MODES

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,9 +14,10 @@ from pipeline.sample import example
 if TYPE_CHECKING:
     from pathlib import Path
 
-Ask = "Callable[[object, str], object]"
+Ask = Callable[[Any, str], object]
+"""A function of a lake and a condition."""
 
-DOORS = {
+DOORS: dict[str, Ask] = {
     "aggregate": lambda lake, rule: pipeline.aggregate(lake, metrics=["f1"], where=rule),
     "percentiles": lambda lake, rule: pipeline.percentiles(lake, metrics=["f1"], where=rule),
     "scores": lambda lake, rule: pipeline.scores(lake, where=rule),
