@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from typing import TYPE_CHECKING
 
 from pipeline.landing import formats
@@ -15,14 +14,6 @@ if TYPE_CHECKING:
 
 MOST_GUESSES = 3
 MOST_KEYS = 8
-
-_WIDE = {
-    codecs.BOM_UTF32_LE: "UTF-32",
-    codecs.BOM_UTF32_BE: "UTF-32",
-    codecs.BOM_UTF16_LE: "UTF-16",
-    codecs.BOM_UTF16_BE: "UTF-16",
-}
-
 
 _KINDS = {str: "texts", bool: "true or false", list: "lists", type(None): "null, or none at all"}
 
@@ -41,8 +32,6 @@ def _no_log(source: Source) -> str | None:
         return f"packed more than {MOST_LAYERS} times over; unpack it first"
     if packing := foreign(head.text):
         return f"{packing}, which is not read; unpack or export it first"
-    if encoding := wide_encoding(head.text):
-        return f"the text is {encoding}; save it as UTF-8"
     return source.unread or _NOTHING.get(head.framing)
 
 
@@ -85,16 +74,3 @@ def _guess(form: Format, seen: set[str]) -> str:
     if missing:
         return f"{form.name} would need {', '.join(missing)}"
     return f"{form.name} has {', '.join(form.expects)}, but in another shape"
-
-
-def wide_encoding(text: bytes) -> str | None:
-    r"""Name the encoding of text that takes more than a byte for every character.
-
-    >>> wide_encoding('{"a": 1}'.encode("utf-16")), wide_encoding('{"a": 1}'.encode("utf-16-le"))
-    ('UTF-16', 'UTF-16')
-    >>> wide_encoding(b'{"a": 1}')
-    """
-    marked = (name for mark, name in _WIDE.items() if text.startswith(mark))
-    unmarked = "UTF-16" if text[:1] in b'{["' and text[1:2] == b"\0" else None
-    unmarked = "UTF-16" if text[:1] == b"\0" and text[1:2] in b'{["' else unmarked
-    return next(marked, unmarked)

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections import Counter, deque
-from concurrent.futures.process import BrokenProcessPool
-from itertools import chain, islice
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from pipeline.engines.local import Local
-from pipeline.engines.pool import pool_of
-from pipeline.errors import EngineError, InputError, UnrecognisedError
+from pipeline.errors import InputError, UnrecognisedError
 from pipeline.lake import Lake
 from pipeline.landing.again.known import Known
 from pipeline.landing.batch.beside import land_beside
 from pipeline.landing.batch.chunks import cut
 from pipeline.landing.batch.commit import Outcome, commit, landed_before
 from pipeline.landing.batch.masking import droppable
-from pipeline.landing.batch.stage import Staged, stage
+from pipeline.landing.batch.side_by_side import staged
 from pipeline.landing.options import Options
 from pipeline.landing.over import Over
 from pipeline.landing.parting import parted
@@ -30,11 +27,11 @@ from pipeline.several import several
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from concurrent.futures import Future
     from pathlib import Path
 
     from pipeline.engines import Engine
     from pipeline.landing.batch.chunks import Chunk
+    from pipeline.landing.batch.stage import Staged
 
 
 def land(  # noqa: PLR0913 - the command's options, one each
@@ -88,7 +85,7 @@ def land(  # noqa: PLR0913 - the command's options, one each
         UnrecognisedError: no file is of a known format, or one named outright is not.
         RejectedError: `strict`, and a record cannot land.
         LakeError: the lake cannot be written.
-        EngineError: a process that decodes died, or the engine gave up.
+        EngineError: processes that decode died again and again, or the engine gave up.
 
     >>> from tempfile import TemporaryDirectory
     >>> from pipeline.sample import sample
@@ -132,9 +129,9 @@ def land(  # noqa: PLR0913 - the command's options, one each
     return report
 
 
-def _is_known(lake: Lake | None, chunk: Chunk) -> bool:
+def _is_known(lake: Lake, chunk: Chunk) -> bool:
     """Tell whether a chunk has landed and brought no task, which might have to be made the latest."""
-    if lake is None or not lake.has(f"batches/{chunk.name}"):
+    if not lake.has(f"batches/{chunk.name}"):
         return False
     return not lake.folder(f"batches/{chunk.name}").manifest["tasks"]
 
@@ -144,53 +141,23 @@ def _outcomes(
 ) -> Iterator[Outcome]:
     def todo() -> Iterator[Chunk | Outcome]:
         for chunk in chunks:
-            yield landed_before(chunk.name) if _is_known(lake, chunk) else chunk
+            known = lake is not None and _is_known(lake, chunk)
+            yield landed_before(lake, chunk.name, options) if lake and known else chunk
 
     known = None if lake is None else Known(lake)
-    for item in _staged(todo(), options, workers):
+    for item in staged(todo(), options, workers):
         outcome = item if isinstance(item, Outcome) else _finish(known, item, options)
         del item  # the rows of one batch are let go of before the next one's are made
         yield outcome
 
 
-def _finish(known: Known | None, staged: Staged, options: Options) -> Outcome:
+def _finish(known: Known | None, batch: Staged, options: Options) -> Outcome:
     if known is not None:
-        return commit(known, staged, options)
-    is_call = staged.steps["kind"] == "tool_call"
-    counts = Counter(staged.rejects["reason"].to_list())
+        return commit(known, batch, options)
+    is_call = batch.steps["kind"] == "tool_call"
+    counts = Counter(batch.rejects["reason"].to_list())
     return Outcome(
-        staged.name, staged.runs.height, staged.steps.height, int(is_call.sum()),
-        int((is_call & staged.steps["is_error"]).sum()), dict(counts), 0, 0, {}, staged.tasks.height,
-        staged.unmapped,
+        batch.name, batch.runs.height, batch.steps.height, int(is_call.sum()),
+        int((is_call & batch.steps["is_error"]).sum()), dict(counts), 0, 0, {}, batch.tasks.height,
+        batch.unmapped,
     )  # fmt: skip
-
-
-def _staged(
-    todo: Iterator[Chunk | Outcome], options: Options, workers: int
-) -> Iterator[Staged | Outcome]:
-    """Decode chunks in their order: a single one here, several side by side."""
-    first = list(islice(todo, 2))
-    if len(first) == 1 or workers == 1:
-        for item in chain(first, todo):
-            yield item if isinstance(item, Outcome) else stage(item, options)
-        return
-    with pool_of(workers) as pool:
-        waiting: deque[Future[Staged] | Outcome] = deque()
-        for item in chain(first, todo):
-            waiting.append(item if isinstance(item, Outcome) else pool.submit(stage, item, options))
-            if len(waiting) > workers:
-                yield _result(waiting.popleft())
-        while waiting:
-            yield _result(waiting.popleft())
-
-
-def _result(item: Future[Staged] | Outcome) -> Staged | Outcome:
-    if isinstance(item, Outcome):
-        return item
-    try:
-        return item.result()
-    except BrokenProcessPool as error:
-        raise EngineError(
-            "a worker process died: out of memory? Fewer --workers need less; what has landed "
-            "stays, and landing the same again does the rest"
-        ) from error

@@ -64,7 +64,7 @@ class Over(NamedTuple):
                     tell(commit(known, item, self.options))
                     shelf.strike(item.name)
                 else:
-                    tell(landed_before(item))
+                    tell(landed_before(lake, item, self.options))
                 del item  # the rows of one batch go before the next one's come
             land_beside(said, lake, self.options, report)
         return refused

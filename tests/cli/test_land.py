@@ -88,6 +88,16 @@ def test_strict_stops_at_the_first_and_lands_nothing(run, tmp_path):
     assert Lake.open("lake").batches() == []
 
 
+def test_strict_refuses_what_landed_without_a_record_before(run, tmp_path):
+    (tmp_path / "x.jsonl").write_text(RUN % 1 + '"x"\n')
+    assert run("land", "x.jsonl", "--lake", "lake").exit_code == 0
+    result = run("land", "x.jsonl", "--lake", "lake", "--strict")
+    assert result.exit_code == 2
+    assert "x.jsonl:2: " in result.stderr
+    anew = run("land", "x.jsonl", "--lake", "anew", "--strict")
+    assert result.stderr == anew.stderr
+
+
 def test_file_without_a_run_warns_and_exits_0(run, tmp_path):
     (tmp_path / "x.jsonl").write_text('{"run_id": 5, "steps": []}\n')
     result = run("land", "x.jsonl", "--lake", "lake")

@@ -14,6 +14,7 @@ from reading import SAMPLES
 
 from pipeline.engines import chosen, sessions
 from pipeline.errors import EngineError, InputError
+from pipeline.lake import Lake
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +40,21 @@ if any("spawn_main" in word for word in sys.orig_argv):
     os._exit(1)
 """
 
+DIES_ONCE = """
+import os, sys
+if any("spawn_main" in word for word in sys.orig_argv):
+    from pipeline.landing.batch import stage as room
+    stage = room.stage
+    def dies_once(chunk, options):
+        try:
+            os.close(os.open({marker!r}, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return stage(chunk, options)
+        os.kill(os.getpid(), 9)
+    room.stage = dies_once
+"""
+"""The process that is the first to decode anything is killed at it."""
+
 
 def python(*words: object, script: str = "", first: Sequence[Path] = ()) -> tuple[int, str, str]:
     path = os.pathsep.join(map(str, [*first, ROOT]))
@@ -58,12 +74,23 @@ def test_a_script_without_a_guard_runs_once(tmp_path: Path, stdin: bool) -> None
     assert (code, out.split()) == (0, ["begins", "2", "2"]), err
 
 
-def test_a_process_that_dies_in_landing_is_told(tmp_path: Path) -> None:
+def test_processes_that_die_again_and_again_in_landing_are_told_of(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(DIES)
     words = ("-", SAMPLES / "trajtab", tmp_path / "lake")
     code, _, err = python(*words, script=PLAIN, first=[tmp_path])
     assert code == 1
-    assert "EngineError: a worker process died: out of memory? Fewer --workers need less" in err
+    assert "EngineError: a worker process died, and so did the last one, alone: out of" in err
+
+
+def test_a_process_that_dies_in_landing_costs_no_more_than_its_work(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(DIES_ONCE.format(marker=str(tmp_path / "died")))
+    whole, again = tmp_path / "whole", tmp_path / "again"
+    assert python("-", SAMPLES / "trajtab", whole, script=PLAIN)[0] == 0
+    code, out, err = python("-", SAMPLES / "trajtab", again, script=PLAIN, first=[tmp_path])
+    assert (code, out.split()) == (0, ["begins", "2", "2"]), err
+    assert (tmp_path / "died").exists()
+    names = [[batch.name for batch in Lake.open(lake).batches()] for lake in (whole, again)]
+    assert names[0] == names[1]
 
 
 def test_the_length_of_a_unit_is_a_number(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -159,16 +159,49 @@ def test_offsets_count_every_byte(tmp_path: Path, mark: bytes, end: bytes) -> No
     assert [row[1:] for row in rejects_of(lake)] == [(3, begin, "not_json")]
 
 
+WIDE = ["utf-16", "utf-16-be", "utf-16-le", "utf-32", "utf-32-be", "utf-32-le"]
+
+
+@pytest.mark.parametrize("encoding", WIDE)
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
+def test_wider_encodings_land_as_utf_8_does(tmp_path: Path, encoding: str, end: str) -> None:
+    """Over the edges of blocks, too: characters of two and of four bytes, of one unit and of two."""
+    text = "caf\u00e9 \u4f60 \U0001f600 " * 9000
+    line = json.dumps(run("x", {"kind": "final", "content": text}), ensure_ascii=False)
+    written = end.join([GOOD.decode(), line, "oops", LAST.decode()])
+    narrow = landed(tmp_path, written.encode(), "utf-8.jsonl")
+    wide = landed(tmp_path, written.encode(encoding), f"{encoding}.jsonl")
+    assert ids(wide) == ["good", "last", "x"]
+    assert steps_of(wide).filter(run_id="x")["content"].item() == text
+    assert [row[1:] for row in rejects_of(wide)] == [row[1:] for row in rejects_of(narrow)]
+
+
 @pytest.mark.parametrize(
-    ("encoding", "name"),
-    [("utf-16", "UTF-16"), ("utf-16-be", "UTF-16"), ("utf-16-le", "UTF-16"), ("utf-32", "UTF-32")],
+    ("encoding", "broken"),
+    [
+        ("utf-16-le", b"\x00\xd8"),  # the first of a pair, and no second
+        ("utf-16-be", b"\xdc\x00"),  # the second of none
+        ("utf-32-le", b"\x00\x00\x11\x00"),  # beyond the last character
+    ],
 )
-def test_other_encodings_are_named(tmp_path: Path, encoding: str, name: str) -> None:
-    (tmp_path / "log.jsonl").write_bytes(GOOD.decode().encode(encoding))
-    with pytest.raises(
-        UnrecognisedError, match=rf"log\.jsonl: the text is {name}; save it as UTF-8"
-    ):
-        land([tmp_path / "log.jsonl"], tmp_path / "lake")
+def test_what_is_no_character_costs_its_record_alone(
+    tmp_path: Path, encoding: str, broken: bytes
+) -> None:
+    begin, end = (
+        '{"run_id":"x","steps":[],"final_output":"'.encode(encoding),
+        '"}\n'.encode(encoding),
+    )
+    lines = [(line.decode() + "\n").encode(encoding) for line in (GOOD, LAST)]
+    lake = landed(tmp_path, lines[0] + begin + broken + end + lines[1])
+    assert ids(lake) == ["good", "last"]
+    assert [row[1:] for row in rejects_of(lake)] == [(2, len(GOOD) + 1, "invalid_utf8")]
+
+
+def test_wide_text_that_ends_inside_a_character_costs_its_last_record(tmp_path: Path) -> None:
+    text = (GOOD + b"\n" + LAST).decode().encode("utf-16")
+    lake = landed(tmp_path, text[:-1])
+    assert ids(lake) == ["good"]
+    assert [row[1:] for row in rejects_of(lake)] == [(2, len(GOOD) + 1, "invalid_utf8")]
 
 
 def test_a_long_line_lands_exactly(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 from xxhash import xxh3_128_hexdigest
 
+from pipeline.errors import RejectedError
 from pipeline.lake import Decision, Draft, files, run_key_base
 from pipeline.landing.again.identity import Resolution, repeated
 from pipeline.landing.again.trace_merge import spliced
@@ -37,8 +38,17 @@ class Outcome(NamedTuple):
     already: bool = False
 
 
-def landed_before(name: str) -> Outcome:
-    """Return what becomes of a batch that is known: nothing."""
+def landed_before(lake: Lake, name: str, options: Options) -> Outcome:
+    """Return what becomes of a batch that is known: nothing.
+
+    Raises:
+        RejectedError: `options.strict`, and it had landed without some record; names the first.
+    """
+    batch = lake.folder(f"batches/{name}")
+    if options.strict and batch.rows("rejects"):
+        first = pl.read_parquet(batch.file("rejects"), glob=False).row(0, named=True)
+        place = f"{first['source_path']}:{first['line']}"
+        raise RejectedError(f"{place}: {first['reason']}: {first['detail']}")
     return Outcome(name, 0, 0, 0, 0, {}, 0, 0, {}, 0, {}, already=True)
 
 

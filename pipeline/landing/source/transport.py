@@ -2,8 +2,8 @@
 
 Packing is told by the first bytes, never by a suffix, and unpacked into a temporary folder in
 small pieces: so whoever decodes, in this process or another, reads any record again by its offset.
-What cannot be unpacked ends a file early; what came before it lands. A document that is spelled as
-one JSON string counts as packed, too.
+What cannot be unpacked ends a file early; what came before it lands. Text that is no UTF-8 but one
+of its wider sisters counts as packed, and so does a document that is spelled as one JSON string.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from pipeline.landing.records.reader import Source, unreadable
 from pipeline.landing.source.named import STDIN
 from pipeline.landing.source.spool import spool
 from pipeline.landing.source.unpacking import BLOCK, PACKED, DamagedError, spelled
+from pipeline.landing.source.wide import narrowed, wide
 from pipeline.landing.source.zipped import ZIP, members
 from pipeline.landing.vendors.inspect_archive import is_archive
 
@@ -75,8 +76,8 @@ def unpacked(sources: Iterable[Source], copies: Copies) -> Iterator[Source]:
 
 def is_packed(source: Source) -> bool:
     """Tell whether a file begins as packed ones do: of those unpacked, it is packed too deep."""
-    packed = source.head.text.startswith((*ZIP, *PACKED))
-    return packed and not is_archive(source.head)
+    packed = source.head.text.startswith((*ZIP, *PACKED)) or wide(source.head.text)
+    return bool(packed) and not is_archive(source.head)
 
 
 def _layers(source: Source, copies: Copies, left: int) -> Iterator[Source]:
@@ -99,18 +100,30 @@ def _layer(source: Source, copies: Copies) -> Iterator[Source] | None:
     """Take one packing off; None where there is none."""
     if source.path == STDIN:
         return iter([_copy(_blocks(sys.stdin.buffer), _room(copies, "stdin/stdin"), source.shown)])
-    if not source.path.is_file():
-        with source.open() as stream:
-            return iter([_copy(_blocks(stream), _room(copies, _name(source)), source.shown)])
-    first = source.head.text[:8]
-    if first.startswith(ZIP) and not is_archive(source.head):
+    is_file = source.path.is_file()
+    if is_file and source.head.text.startswith(ZIP) and not is_archive(source.head):
         return _members(source, copies)
-    for magic, unpack in PACKED.items():
-        if first.startswith(magic):
-            return iter([_copy(unpack(source.path), _room(copies, _name(source)), source.shown)])
-    if source.head.framing == "string" and (text := spelled(source.path.read_bytes())):
-        return iter([_copy(iter([text]), _room(copies, _name(source)), source.shown)])
-    return None
+    blocks = _inside(source) if is_file else _streamed(source)
+    if blocks is None:
+        return None
+    return iter([_copy(blocks, _room(copies, _name(source)), source.shown)])
+
+
+def _inside(source: Source) -> Iterator[bytes] | None:
+    """Return what a file is packed around, where that is one stream."""
+    head = source.head.text
+    unpack = next((unpack for magic, unpack in PACKED.items() if head.startswith(magic)), None)
+    if unpack:
+        return unpack(source.path)
+    if encoding := wide(head):
+        return narrowed(source.path, encoding)
+    text = spelled(source.path.read_bytes()) if source.head.framing == "string" else None
+    return iter([text]) if text else None
+
+
+def _streamed(source: Source) -> Iterator[bytes]:
+    with source.open() as stream:
+        yield from _blocks(stream)
 
 
 def _blocks(stream: BinaryIO) -> Iterator[bytes]:
