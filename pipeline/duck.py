@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from pipeline.errors import InputError
 from pipeline.interrupts import interruptible
 from pipeline.queries import install_macros
 
@@ -59,6 +60,22 @@ def confine_to(con: duckdb.DuckDBPyConnection, files: Iterable[Path]) -> None:
 
 def _close(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("SET python_enable_replacements = false; SET enable_external_access = false")
+
+
+def refuse_blank(option: str, condition: str | None) -> None:
+    """Refuse a condition that is blank, as an unset variable of a shell is: nobody's wish for all.
+
+    Raises:
+        InputError: that.
+
+    >>> refuse_blank("--where", None)
+    >>> refuse_blank("--where", " ")
+    Traceback (most recent call last):
+    ...
+    pipeline.errors.InputError: --where is empty; give a condition, or true for all runs
+    """
+    if condition is not None and not condition.strip():
+        raise InputError(f"{option} is empty; give a condition, or true for all runs")
 
 
 def sql_text(text: str) -> str:

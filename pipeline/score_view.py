@@ -8,7 +8,7 @@ import duckdb
 import polars as pl
 
 from pipeline.current import Current, current
-from pipeline.duck import confine_to, connect, sql_file
+from pipeline.duck import confine_to, connect, refuse_blank, sql_file
 from pipeline.errors import InputError
 from pipeline.lake import Folder, Lake, files
 from pipeline.score_columns import SQL_TYPES, scores_schema, written_schema
@@ -43,8 +43,9 @@ def create_scores(
     """Create the view `scores` of the scores of `state` that count, filtered by `where`.
 
     Raises:
-        InputError: DuckDB refuses `where`.
+        InputError: `where` is blank, or DuckDB refuses it.
     """
+    refuse_blank("--where", where)
     con.register(
         "_superseded",
         pl.DataFrame({"run_key": pl.Series(state.superseded, dtype=pl.UInt64)}).to_arrow(),

@@ -24,7 +24,8 @@ import click
 
 from pipeline.cli.group import COMMANDS
 from pipeline.cli.session import Session
-from pipeline.errors import InputError, SourceNotFoundError, UnknownNameError
+from pipeline.errors import InputError, UnknownNameError
+from pipeline.given import refuse_no_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -62,13 +63,12 @@ def load(named: str | None) -> Config:
 
     Raises:
         SourceNotFoundError: there is no such file.
-        InputError: it is no TOML, or its trajtab part is no table.
+        InputError: it is no file or no TOML, or its trajtab part is no table.
     """
     path = PROJECT if named is None else Path(named)
-    if not path.is_file():
-        if named is None:
-            return Config({}, "")
-        raise SourceNotFoundError(f"{named}: no such configuration file")
+    if named is None and not path.is_file():
+        return Config({}, "")
+    refuse_no_file(path, "configuration file")
     try:
         told = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

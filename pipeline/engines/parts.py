@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from pipeline.current import Current, current, policy_of
-from pipeline.duck import connect
+from pipeline.duck import connect, refuse_blank
 from pipeline.engines.shelf import address
 from pipeline.engines.units import plan
 from pipeline.errors import InputError, LakeError
@@ -167,7 +167,7 @@ def refuse_subquery(where: str | None, option: str = "--where") -> None:
     """Refuse a condition that looks at other runs: a part of them would answer it otherwise.
 
     Raises:
-        InputError: it has a query or a window function in it.
+        InputError: it is blank, or has a query or a window function in it.
 
     >>> refuse_subquery("f1 > 0.5 AND model = 'select'")
     >>> refuse_subquery("f1 > (SELECT avg(f1) FROM scores)")
@@ -175,6 +175,7 @@ def refuse_subquery(where: str | None, option: str = "--where") -> None:
     ...
     pipeline.errors.InputError: --where 'f1 > (SELECT avg(f1) FROM scores)': ...
     """
+    refuse_blank(option, where)
     if where is None:
         return
     con = connect(macros=False)

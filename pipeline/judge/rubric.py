@@ -28,7 +28,8 @@ import msgspec
 from xxhash import xxh3_128_hexdigest
 
 from pipeline.declared import declared
-from pipeline.errors import InputError, SourceNotFoundError, UnknownNameError
+from pipeline.errors import InputError, UnknownNameError
+from pipeline.given import refuse_no_file
 from pipeline.policy import PRESET, PRESETS
 
 if TYPE_CHECKING:
@@ -125,10 +126,8 @@ def load(named: str | os.PathLike[str]) -> Rubric:
         if name not in presets():
             raise UnknownNameError.among("rubric preset", name, presets())
         path = RUBRICS / f"{name}.toml"
-    if not path.is_file():
-        raise SourceNotFoundError(
-            f"{named}: no such rubric file; shipped are {', '.join(PRESET + n for n in presets())}"
-        )
+    shipped = ", ".join(PRESET + name for name in presets())
+    refuse_no_file(path, "rubric file", f"; shipped are {shipped}")
     try:
         told = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

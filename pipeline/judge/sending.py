@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import polars as pl
 
-from pipeline.errors import InputError, SourceNotFoundError
+from pipeline.errors import InputError
+from pipeline.given import refuse_no_file
 from pipeline.judge.budget import Budget, Caps, Use, most_of, told_by
 from pipeline.judge.log import ResponseLog
 from pipeline.judge.sender import Endpoint, Patience, Request, Sender
@@ -80,8 +81,7 @@ def read(path: str | os.PathLike[str]) -> Iterator[Request]:
         SourceNotFoundError: there is no such file.
         InputError: a line is no request, or in Anthropic's format.
     """
-    if not Path(path).is_file():
-        raise SourceNotFoundError(f"{path}: no such file of requests")
+    refuse_no_file(Path(path), "file of requests")
     with Path(path).open("rb") as file:
         for number, line in enumerate(file, 1):
             if not line.strip():

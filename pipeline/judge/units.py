@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from pipeline import queries
+from pipeline.duck import refuse_blank
 from pipeline.errors import InputError, QueryError
 from pipeline.workbench import select
 
@@ -32,8 +33,9 @@ def units_of(con: DuckDBPyConnection, rubric: Rubric, where: str | None) -> pl.D
 
     Raises:
         QueryError: DuckDB refuses `where`.
-        InputError: it matches no run.
+        InputError: it is blank, or matches no run.
     """
+    refuse_blank("--where", where)
     try:
         # The filter stands on lines of its own, so that a comment in it ends there.
         chosen = select(con, f"SELECT run_key FROM runs WHERE (\n{where or 'true'}\n)")  # noqa: S608 - the person's own SQL, in a confined session

@@ -8,7 +8,8 @@ from typing import Any
 
 from pipeline.criteria import are_criteria, convert
 from pipeline.declared import declared
-from pipeline.errors import InputError, SourceNotFoundError, UnknownNameError
+from pipeline.errors import InputError, UnknownNameError
+from pipeline.given import refuse_no_file
 from pipeline.policy.problems import problems
 from pipeline.policy.whole import DEFAULT, Policy
 
@@ -29,7 +30,7 @@ def load(named: str | None, where: str = "") -> Policy:
     Raises:
         SourceNotFoundError: there is no such file.
         UnknownNameError: a key or preset nobody knows.
-        InputError: the file is no TOML, or a value is outside what the key allows.
+        InputError: it is no file or no TOML, or a value is outside what the key allows.
     """
     if named is None or named == f"{PRESET}default":
         return DEFAULT
@@ -40,8 +41,7 @@ def load(named: str | None, where: str = "") -> Policy:
         path = PRESETS / f"{name}.toml"
     else:
         path = Path(named)
-    if not path.is_file():
-        raise SourceNotFoundError(f"{named}: no such policy file{where}")
+    refuse_no_file(path, "policy file", where)
     content = path.read_bytes()
     try:
         text = convert(content, named).policy if are_criteria(content) else content.decode()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from xxhash import xxh3_128_hexdigest
 
 from pipeline.current import current, policy_of
-from pipeline.duck import connect
+from pipeline.duck import connect, refuse_blank
 from pipeline.errors import InputError
 from pipeline.lake import Lake
 from pipeline.metrics.registry import METRICS_VERSION, chosen
@@ -131,11 +131,11 @@ def sides_of(asked: Sequence[Asked], policies: Sequence[str], where: str | None)
     """Return arms as they are to be found, each under the policy of a hash.
 
     Raises:
-        InputError: a filter is blank, as an unset variable of a shell is: nobody's wish for all runs.
+        InputError: a filter is blank.
     """
+    refuse_blank("--where", where)
     for arm in asked:
-        if arm.filter is not None and not arm.filter.strip():
-            raise InputError(f"--{arm.name} is empty; give a condition, or true for all runs")
+        refuse_blank(f"--{arm.name}", arm.filter)
     return [
         Side(arm.name, policy, _named(arm, where), _condition(arm, where))
         for arm, policy in zip(asked, policies, strict=True)

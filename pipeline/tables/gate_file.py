@@ -11,7 +11,8 @@ import msgspec
 
 from pipeline.criteria import are_criteria, convert
 from pipeline.declared import declared
-from pipeline.errors import InputError, SourceNotFoundError, UnknownNameError
+from pipeline.errors import InputError, UnknownNameError
+from pipeline.given import refuse_no_file
 from pipeline.policy import PRESET, PRESETS
 from pipeline.statistics.needs import MOST_RESAMPLES, RESAMPLES
 
@@ -76,7 +77,7 @@ def load(named: str | os.PathLike[str]) -> tuple[GateFile, bytes]:
     Raises:
         SourceNotFoundError: there is no such file.
         UnknownNameError: a key or preset nobody knows.
-        InputError: it is no TOML, has no gate, or a value is outside what its key allows.
+        InputError: it is no file or no TOML, has no gate, or a value is outside what its key allows.
     """
     path = Path(named)
     if str(named).startswith(PRESET):
@@ -84,8 +85,7 @@ def load(named: str | os.PathLike[str]) -> tuple[GateFile, bytes]:
         if name not in presets():
             raise UnknownNameError.among("gate preset", name, presets())
         path = GATES / f"{name}.toml"
-    if not path.is_file():
-        raise SourceNotFoundError(f"{named}: no such gate file")
+    refuse_no_file(path, "gate file")
     content = path.read_bytes()
     try:
         text = convert(content, str(named)).gate if are_criteria(content) else content.decode()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from pipeline.duck import refuse_blank
 from pipeline.errors import InputError
 from pipeline.lake import Lake
 from pipeline.several import several
@@ -91,8 +92,8 @@ def passk(
 
     Raises:
         UnknownNameError: no such group column.
-        InputError: a k below 1, a rule that is no condition, a trial of a task that one arm has
-            twice.
+        InputError: a k below 1, a rule that is blank or no condition, a trial of a task that one
+            arm has twice.
         QueryError: DuckDB refuses `rule`.
 
     >>> from pipeline.sample import example
@@ -114,6 +115,7 @@ def passk(
     lake = lake if isinstance(lake, Lake) else Lake.open(lake)
     by = several(by)
     arms = groups_of([*ARM, *by])
+    refuse_blank("--pass", rule)
     with _counted(lake, arms, rule, where, policy, engine) as (con, counts, told):
         refuse_repeated(lake, con, counts)
         found = per_task(counts, drawn) if tasks else overall(counts, drawn)

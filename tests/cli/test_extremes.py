@@ -24,6 +24,22 @@ REFUSED = {
     "blank candidate": (
         ["gate", "lake", "--candidate", " ", "--gate", "limits.toml"], "--candidate is empty",
     ),
+    "blank filter": (["aggregate", "lake", "--where", ""], "--where is empty; give a condition"),
+    "blank filter of scores": (["scores", "lake", "--where", " "], "--where is empty"),
+    "blank filter of arms": (
+        ["compare", "lake", "--baseline", "true", "--candidate", "true", "--where", "\n"],
+        "--where is empty",
+    ),
+    "blank rule": (["passk", "lake", "--pass", ""], "--pass is empty"),
+    "folder for a gate file": (
+        ["gate", "lake", "--baseline", "true", "--candidate", "true", "--gate", "."],
+        ".: a folder; a gate file was expected",
+    ),
+    "folder for a policy": (["score", "lake", "--policy", "."], ".: a folder; a policy file was"),
+    "no file for a policy": (
+        ["score", "lake", "--policy", "/dev/null"],
+        "/dev/null: a policy file is read more than once, which a pipe is not; save it first",
+    ),
     "blank lake": (["land", "lake", "--lake", ""], "the lake's name is empty"),
     "lake of no UTF-8": (["land", "lake", "--lake", "l\udcff"], "must be UTF-8"),
 }  # fmt: skip

@@ -1,0 +1,36 @@
+"""Files that a person names and that are read whole: policies, gates, rubrics, configurations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipeline.errors import InputError, SourceNotFoundError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def refuse_no_file(path: Path, kind: str, more: str = "") -> None:
+    """Refuse a path at which no file is: `kind` says what was expected there.
+
+    Raises:
+        SourceNotFoundError: nothing is there; `more` ends the sentence.
+        InputError: it is a folder, or a pipe, which could be read only once.
+
+    >>> from pathlib import Path
+    >>> refuse_no_file(Path("limits.toml"), "gate file")
+    Traceback (most recent call last):
+    ...
+    pipeline.errors.SourceNotFoundError: limits.toml: no such gate file
+    >>> refuse_no_file(Path(), "gate file")
+    Traceback (most recent call last):
+    ...
+    pipeline.errors.InputError: .: a folder; a gate file was expected
+    """
+    if path.is_file():
+        return
+    if not path.exists():
+        raise SourceNotFoundError(f"{path}: no such {kind}{more}")
+    if path.is_dir():
+        raise InputError(f"{path}: a folder; a {kind} was expected")
+    raise InputError(f"{path}: a {kind} is read more than once, which a pipe is not; save it first")
