@@ -12,14 +12,16 @@ from click.core import ParameterSource
 from pipeline import queries
 from pipeline.cli import completion
 from pipeline.cli.command import command as declare
-from pipeline.cli.options import Outputs, output_options
+from pipeline.cli.options import Outputs, output_options, policy_option
 from pipeline.cli.output import emit
 from pipeline.cli.values import LakePath
+from pipeline.current import policy_of
 from pipeline.judge import rubric
 from pipeline.lake import Lake
-from pipeline.metrics import registry
+from pipeline.metrics import registry, rules
 from pipeline.opinions import opinions
 from pipeline.opinions.judged import PREFIX, metric_of
+from pipeline.policy import load
 from pipeline.tables.result import Result
 
 if TYPE_CHECKING:
@@ -31,7 +33,8 @@ if TYPE_CHECKING:
 
 _EXAMPLE = """\
 trajtab metrics in_order
-trajtab metrics judge.tool_relevance"""
+trajtab metrics judge.tool_relevance
+trajtab metrics --policy policy.toml"""
 
 
 @declare("metrics", example=_EXAMPLE)
@@ -40,30 +43,46 @@ trajtab metrics judge.tool_relevance"""
     "--lake",
     type=LakePath(),
     metavar="LAKE",
-    help="Also what judges and people say in this lake: judge.NAME, human.NAME.",
+    help="Also what judges and people say in this lake, judge.NAME and human.NAME, and what its "
+    "policy adds.",
 )
+@policy_option
 @output_options
 @click.pass_context
-def command(ctx: click.Context, name: str | None, lake: Path | None, outputs: Outputs) -> None:
+def command(
+    ctx: click.Context,
+    name: str | None,
+    lake: Path | None,
+    policy: str | None,
+    outputs: Outputs,
+) -> None:
     """List the metrics, or define one.
 
     With NAME: its formula, range and direction, when it is null, the signal of the log it rests
     on, and how to call it in SQL. The rubrics that ship with trajtab are known as judge.NAME.
+    A policy adds metrics of its own; those it does not score are defined all the same.
     """
     typed = ctx.get_parameter_source("lake") is ParameterSource.COMMANDLINE
     # The configuration's lake need not be there yet: most metrics need none.
     known = lake is not None and (typed or Lake(lake).exists())
-    more = opinions(Lake.open(lake)).metrics if lake is not None and known else ()
+    more = _further(Lake.open(lake) if lake is not None and known else None, policy)
     if name is None:
         emit(listed(more), outputs)
     else:
-        full = defined(name, more or _shipped(name))
+        full = defined(name, [*more, *_shipped(name, more)])
         emit(full, outputs, cut=_upright(full))
 
 
-def _shipped(name: str) -> list[Metric]:
-    """Return the metrics of the shipped rubrics, where one of that kind is asked for."""
-    if not name.startswith(PREFIX):
+def _further(lake: Lake | None, policy: str | None) -> list[Metric]:
+    """Return what a policy adds, and what judges and people say in a lake."""
+    used = load(policy) if lake is None else policy_of(lake, policy)
+    added = rules.own(used, registry.metrics())
+    return added if lake is None else [*added, *opinions(lake).metrics]
+
+
+def _shipped(name: str, more: Sequence[Metric]) -> list[Metric]:
+    """Return the metrics of the shipped rubrics, where one is asked for that no lake has."""
+    if not name.startswith(PREFIX) or any(metric.name.startswith(PREFIX) for metric in more):
         return []
     return [metric_of(rubric.load(f"preset:{preset}")) for preset in rubric.presets()]
 

@@ -53,6 +53,29 @@ def test_definition_to_read_is_one_line_per_property(run):
     assert not any(line.startswith("unit") for line in lines)
 
 
+OWN = """
+scores.metrics = ["n_calls"]
+[[metric]]
+name = "patience"
+direction = "lower"
+sql = "n_calls - 1"
+"""
+
+
+def test_a_policy_adds_metrics_of_its_own(run, made_lake, tmp_path, monkeypatch):
+    monkeypatch.chdir(made_lake)
+    path = tmp_path / "policy.toml"
+    path.write_text(OWN)
+    names = [row["name"] for row in _rows(run("metrics", "--policy", path, "--format", "json"))]
+    assert names == [*registry.metrics(), "patience"]
+    (row,) = _rows(run("metrics", "patience", "--policy", path, "--format", "json"))
+    assert (row["formula"], row["better"]) == ("n_calls - 1", "lower")
+    (unscored,) = _rows(
+        run("metrics", "f1", "--policy", path, "--lake", "lake", "--format", "json")
+    )
+    assert unscored["name"] == "f1"
+
+
 def test_unknown_metric_names_the_nearest(run):
     result = run("metrics", "inorder")
     assert result.exit_code == 2
