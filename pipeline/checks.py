@@ -16,9 +16,9 @@ from pipeline import queries
 from pipeline.current import current, policy_of
 from pipeline.lake import run_key_base
 from pipeline.landed import opened
-from pipeline.landing.batch.commit import latest_tasks
 from pipeline.scoring.schemas import broken
 from pipeline.tables.result import Result
+from pipeline.tasks import latest_tasks
 from pipeline.text import counted
 from pipeline.workbench import select, session
 

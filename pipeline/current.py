@@ -8,10 +8,10 @@ import polars as pl
 from xxhash import xxh3_128
 
 from pipeline.lake import Folder, Lake, run_key_base
-from pipeline.landing.batch.commit import latest_tasks
 from pipeline.metrics.registry import METRICS_VERSION
 from pipeline.opinions import NONE, Opinions, opinions
 from pipeline.policy import Policy, load
+from pipeline.tasks import latest_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 import duckdb
+import polars as pl
 
 from pipeline.errors import InputError
 from pipeline.interrupts import interruptible
@@ -60,6 +61,33 @@ def confine_to(con: duckdb.DuckDBPyConnection, files: Iterable[Path]) -> None:
 
 def _close(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("SET python_enable_replacements = false; SET enable_external_access = false")
+
+
+class _Columns:
+    """A frame as DuckDB takes one without pyarrow, which is slow to load and would do no more."""
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        self._frame = frame
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._frame.__arrow_c_stream__(requested_schema)
+
+
+def hand(con: duckdb.DuckDBPyConnection, name: str, frame: pl.DataFrame) -> None:
+    """Let a connection read a frame as the view `name`."""
+    con.register(name, _Columns(frame))
+
+
+def fetched(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:
+    """Return the rows of a relation, as its `pl()` does, but without pyarrow.
+
+    They are in memory twice while that is done: for all columns of all runs `pl()` is better.
+
+    >>> fetched(duckdb.sql("SELECT 1 AS a, 'x' AS b")).rows()
+    [(1, 'x')]
+    """
+    # Run first: an error in the middle of a stream would be one of Polars.
+    return pl.DataFrame(relation.materialize())
 
 
 def refuse_blank(option: str, condition: str | None) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 from duckdb.sqltypes import DuckDBPyType
 
+from pipeline.duck import fetched
 from pipeline.tables.groups import quoted
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def frame(found: DuckDBPyRelation) -> pl.DataFrame:
         f"{_expression(number, kind)} AS {quoted(column)}"
         for number, (column, kind) in enumerate(zip(found.columns, found.types, strict=True), 1)
     ]
-    rows: pl.DataFrame = found.project(", ".join(chosen)).pl()
+    rows = fetched(found.project(", ".join(chosen)))
     return rows.with_columns(map(_whole, rows.select(pl.selectors.decimal()).iter_columns()))
 
 

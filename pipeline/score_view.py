@@ -8,7 +8,7 @@ import duckdb
 import polars as pl
 
 from pipeline.current import Current, current
-from pipeline.duck import confine_to, connect, refuse_blank, sql_file
+from pipeline.duck import confine_to, connect, hand, refuse_blank, sql_file
 from pipeline.errors import InputError
 from pipeline.lake import Folder, Lake, files
 from pipeline.score_columns import SQL_TYPES, scores_schema, written_schema
@@ -46,10 +46,8 @@ def create_scores(
         InputError: `where` is blank, or DuckDB refuses it.
     """
     refuse_blank("--where", where)
-    con.register(
-        "_superseded",
-        pl.DataFrame({"run_key": pl.Series(state.superseded, dtype=pl.UInt64)}).to_arrow(),
-    )
+    gone = pl.DataFrame({"run_key": pl.Series(state.superseded, dtype=pl.UInt64)})
+    hand(con, "_superseded", gone)
     con.execute(f"CREATE VIEW _all_scores AS {_scores_from(con, state.scores, policy)}")
     kept = (
         "SELECT * FROM _all_scores ANTI JOIN _superseded USING (run_key)"
@@ -72,7 +70,7 @@ def create_scores(
 def _scores_from(con: duckdb.DuckDBPyConnection, scores: Sequence[Folder], policy: Policy) -> str:
     found = [sql_file(str(file)) for file in files(scores, "scores")]
     if not found:
-        con.register("_no_scores", pl.DataFrame(schema=scores_schema(policy)).to_arrow())
+        hand(con, "_no_scores", pl.DataFrame(schema=scores_schema(policy)))
         return "FROM _no_scores"
     return _whole(f"FROM read_parquet([{', '.join(found)}])", policy)
 

@@ -8,10 +8,10 @@ import polars as pl
 
 from pipeline.current import score_name, tasks_of
 from pipeline.lake import Lake, run_key_base
-from pipeline.landing.batch.commit import latest_tasks
 from pipeline.policy import DEFAULT
 from pipeline.schema import Runs
 from pipeline.score_columns import scores_schema
+from pipeline.tasks import latest_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from pipeline.duck import fetched
 from pipeline.errors import NotJudgeableError, UnknownNameError
 from pipeline.landed import opened
 from pipeline.opinions.human import COLUMNS, ITEMS, annotation_columns
@@ -86,7 +87,7 @@ def agreement(
     with scores_opened(lake, policy, where) as session:
         said = words(lake, session.policy)
         if where is not None:
-            said = _narrowed(said, session.con.sql("SELECT run_key FROM scores").pl(), where)
+            said = _narrowed(said, fetched(session.con.sql("SELECT run_key FROM scores")), where)
         human = annotation_columns(lake)
         human = human.join(said.annotations, on="run_key", how="semi")
         compared = [m for m in session.metrics(metrics) if m.name in named or m.name not in COLUMNS]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from pipeline.annotation.template import filled_in_later
+from pipeline.duck import fetched
 from pipeline.errors import InputError
 from pipeline.landed import opened
 from pipeline.policy import DEFAULT
@@ -132,7 +133,7 @@ def _drawn(scored: Session, by: Metric, seed: int) -> pl.DataFrame:
     )
     names = ", ".join(f"coalesce({quoted(name)}::VARCHAR, '')" for name in _NAMES)
     asked = _SCORES.format(columns=columns, names=names)
-    runs: pl.DataFrame = scored.con.sql(asked, params={"seed": str(seed)}).pl()
+    runs = fetched(scored.con.sql(asked, params={"seed": str(seed)}))
     return runs.sort("draw", "run_key").with_columns(
         _quarter(by), _rank_spread([m for m in figures if m.name != by.name])
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from pipeline.duck import fetched
 from pipeline.redact import redact
 from pipeline.schema import DIMENSIONS
 from pipeline.workbench import session
@@ -49,8 +50,8 @@ def filled_in_later(lake: Lake, policy: Policy, run_keys: pl.Series) -> list[dic
     """
     picked = run_keys.to_frame("run_key")
     with closing(session(lake, policy, {"picked": picked}, confined=False)) as con:
-        runs: pl.DataFrame = con.sql(f"FROM ({_RUNS}) SEMI JOIN picked USING (run_key)").pl()
-        steps: pl.DataFrame = con.sql(_STEPS.format(columns=", ".join(_STEP))).pl()
+        runs = fetched(con.sql(f"FROM ({_RUNS}) SEMI JOIN picked USING (run_key)"))
+        steps = fetched(con.sql(_STEPS.format(columns=", ".join(_STEP))))
     texts = steps.with_columns(_short(steps[name]) for name in _TEXTS)
     grouped = texts.group_by("run_key", maintain_order=True).agg(pl.struct(_STEP).alias("steps"))
     ordered = picked.join(runs, on="run_key", how="left", maintain_order="left").join(

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _EXAMPLE = """\
 trajtab metrics in_order
 trajtab metrics judge.tool_relevance
-trajtab metrics --policy policy.toml"""
+trajtab metrics --lake lake"""
 
 
 @declare("metrics", example=_EXAMPLE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.current import Current, current, policy_of
-from pipeline.duck import connect
+from pipeline.duck import connect, fetched
 from pipeline.engines.arms import Arms, Begin, Count, Part, Sum
 from pipeline.engines.packed import exact, received, sent
 from pipeline.engines.parts import SECONDS_PER_ROW, RunsKnown, refuse_subquery
@@ -91,7 +91,7 @@ def compared(
             exact(con, "tuples", received(engine.map_units(work, units)))
 
         spread = spreads.spreads(con, listed, rows, scales, count)
-        tasks = con.table("tasks").pl()
+        tasks = fetched(con.table("tasks"))
     finally:
         con.close()
     return Compared(arms.Opened(con, found), listed, rows, spread, tasks)

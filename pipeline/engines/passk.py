@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline import queries
-from pipeline.duck import connect
+from pipeline.duck import connect, fetched, hand
 from pipeline.engines.packed import exact, received, sent
 from pipeline.engines.parts import asked, refuse_subquery
 from pipeline.tables.groups import aliases, groups_of, per_group, same
@@ -59,7 +59,7 @@ class Count:
     def __call__(self, part: Part) -> Counted:
         """Return the counts."""
         with self.counted(part) as (con, counts):
-            con.register("own_counts", counts.to_arrow())
+            hand(con, "own_counts", counts)
             con.execute(f"CREATE TEMP TABLE own_ranges AS {queries.read('tables/trial_ranges')}")
             return Counted(
                 sent(con.table("arms")),
@@ -132,8 +132,7 @@ def _merged(con: DuckDBPyConnection, arms: Sequence[Group]) -> pl.DataFrame:
     """Add up the counts of parts."""
     for name in ("count", "range"):
         con.execute(f"CREATE TEMP TABLE {name}s AS {_numbered(arms, f'{name}_parts')}")
-    counts: pl.DataFrame = con.sql(queries.read("tables/passk_merged")).pl()
-    return counts
+    return fetched(con.sql(queries.read("tables/passk_merged")))
 
 
 def _numbered(arms: Sequence[Group], table: str) -> str:

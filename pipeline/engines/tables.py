@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from pipeline import queries
-from pipeline.duck import connect
+from pipeline.duck import connect, fetched
 from pipeline.engines.packed import exact, received, sent
 from pipeline.engines.parts import asked
 from pipeline.metrics.registry import chosen
@@ -201,7 +201,7 @@ def distributed(
         con.execute(f"CREATE TEMP TABLE numbered AS {per_group(groups, 'sum(n) AS n', 'parts')}")
         work = Values(question.scores, names, sent(con.table("numbered")))
         spread = pl.DataFrame(sorting(work, question.units, quantiles))
-        ids = con.table("numbered").project("group_id").pl()
+        ids = fetched(con.table("numbered").project("group_id"))
         places = pl.DataFrame({"metric": names.metrics}).with_row_index("place")
         every = ids.join(places, how="cross").with_columns(
             pl.col("group_id", "place").cast(pl.Int64)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from pipeline import queries
-from pipeline.duck import refuse_blank
+from pipeline.duck import fetched, hand, refuse_blank
 from pipeline.errors import InputError, QueryError
 from pipeline.workbench import select
 
@@ -44,11 +44,10 @@ def units_of(con: DuckDBPyConnection, rubric: Rubric, where: str | None) -> pl.D
     if chosen.is_empty():
         told = f"--where {where!r} matches no run of the lake" if where else "the lake holds no run"
         raise InputError(told)
-    con.register("chosen", chosen.to_arrow())
-    con.register("kinds", pl.DataFrame({"kind": rubric.kinds}).to_arrow())
+    hand(con, "chosen", chosen)
+    hand(con, "kinds", pl.DataFrame({"kind": rubric.kinds}))
     by_step = {"by_step": rubric.level == "step"}
-    found: pl.DataFrame = con.sql(queries.read("judge/units"), params=by_step).pl()
-    return found
+    return fetched(con.sql(queries.read("judge/units"), params=by_step))
 
 
 def sampled(units: pl.DataFrame, size: int | None, seed: int) -> pl.DataFrame:
@@ -68,8 +67,8 @@ def in_parts(
 ) -> Iterator[tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]]:
     """Yield the units, some at a time, with the steps and the facts of their runs."""
     for part in units.iter_slices(AT_ONCE):
-        con.register("picked", part.select("run_key").unique().to_arrow())
+        hand(con, "picked", part.select("run_key").unique())
         span = {"low": part["run_key"].min(), "high": part["run_key"].max()}
-        steps = con.sql(queries.read("judge/steps"), params=span).pl()
-        runs = con.sql(queries.read("judge/runs"), params=span).pl()
+        steps = fetched(con.sql(queries.read("judge/steps"), params=span))
+        runs = fetched(con.sql(queries.read("judge/runs"), params=span))
         yield part, steps, runs

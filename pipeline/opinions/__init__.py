@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 from xxhash import xxh3_128_hexdigest
 
+from pipeline.duck import hand
 from pipeline.metrics.metric import Metric
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Opinions(NamedTuple):
         """Return the query `scores` (SQL that begins with FROM or SELECT) with the columns added."""
         if not self.metrics:
             return scores
-        con.register(f"_{TABLE}", self.columns.to_arrow())
+        hand(con, f"_{TABLE}", self.columns)
         return f"SELECT * FROM ({scores}) LEFT JOIN _{TABLE} USING (run_key)"  # noqa: S608 - our own
 
 

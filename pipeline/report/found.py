@@ -6,6 +6,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline import queries
+from pipeline.duck import fetched
 from pipeline.workbench import session
 
 if TYPE_CHECKING:
@@ -45,5 +46,4 @@ def find(lake: Lake, policy: Policy) -> Found:
 
 
 def _asked(con: DuckDBPyConnection, name: str, **parameters: object) -> pl.DataFrame:
-    found: pl.DataFrame = con.sql(queries.read(f"report/{name}"), params=parameters or None).pl()
-    return found
+    return fetched(con.sql(queries.read(f"report/{name}"), params=parameters or None))

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from pipeline.duck import hand
 from pipeline.errors import InputError
 from pipeline.landing.values.canonical import by_value, canonical_json
 from pipeline.scoring.confined import confined
@@ -104,7 +105,7 @@ def offenders(states: pl.DataFrame, checks: Sequence[EndStateCheck]) -> pl.Serie
     if not checks:
         return none
     with confined() as con:
-        con.register("left_behind", states.filter(pl.col("final_state").is_not_null()).to_arrow())
+        hand(con, "left_behind", states.filter(pl.col("final_state").is_not_null()))
         con.execute(_TABLE)
         con.unregister("left_behind")
         return pl.concat([none, *(_returned(con, check) for check in checks)])

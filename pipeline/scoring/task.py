@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from pipeline.current import known_tasks, score_name, tasks_of
 from pipeline.errors import LakeError
 from pipeline.lake import Lake
-from pipeline.landing.batch.commit import latest_tasks
 from pipeline.metrics.registry import METRICS_VERSION
 from pipeline.scoring.batch import score_batch
+from pipeline.tasks import latest_tasks
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from pipeline import queries
+from pipeline.duck import fetched, hand
 from pipeline.several import several
 from pipeline.tables.fixed_point import create_sums
 from pipeline.tables.groups import create_grouped, groups_of, named, unlabelled
@@ -108,8 +109,8 @@ def aggregate_sums(
     con: DuckDBPyConnection, metrics: Sequence[Metric], groups: Sequence[Group]
 ) -> pl.DataFrame:
     """Aggregate what `fixed_point.create_sums` made, or what adds up to the same."""
-    con.register("measures", rules(metrics).to_arrow())
-    rows = with_intervals(con.sql(queries.read("tables/aggregate")).pl())
+    hand(con, "measures", rules(metrics))
+    rows = with_intervals(fetched(con.sql(queries.read("tables/aggregate"))))
     grouped = named(con, rows, "ranges", groups)
     return grouped.select(*(group.name for group in groups), *COLUMNS)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import duckdb
 import polars as pl
 
-from pipeline.duck import confine_to, sql_file
+from pipeline.duck import confine_to, hand, sql_file
 from pipeline.errors import InputError, QueryError
 from pipeline.lake import files
 from pipeline.metrics.registry import metrics_for
@@ -78,7 +78,7 @@ def create_arm_runs(
     """
     superseded = states[0][1].superseded
     gone = pl.DataFrame({"run_key": superseded}, schema={"run_key": pl.UInt64})
-    con.register("superseded", gone.to_arrow())
+    hand(con, "superseded", gone)
     landed = _parquet(con, lake.batches(), "runs", Runs.polars(), "no_runs")
     scores = (folder for _, state in states for folder in state.scores)
     confine_to(con, [*files(lake.batches(), "runs"), *files([*scores], "scores")])
@@ -187,5 +187,5 @@ def _parquet(
     found = [sql_file(str(file)) for file in files(folders, table)]
     if found:
         return f"FROM read_parquet([{', '.join(found)}])"
-    con.register(empty, pl.DataFrame(schema=schema).to_arrow())
+    hand(con, empty, pl.DataFrame(schema=schema))
     return f"FROM {empty}"

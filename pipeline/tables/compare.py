@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pipeline.duck import fetched
 from pipeline.errors import InputError
 from pipeline.several import several
 from pipeline.statistics.needs import MOST_RESAMPLES, RESAMPLES, require_statistics
@@ -115,7 +116,7 @@ def compare(  # noqa: PLR0913 - the options of a question, all named
             listed = arms.metrics(metrics)
             rows = paired(arms, listed, pair)
             spread = spreads.spreads(arms.con, listed, rows)
-            tasks = arms.con.table("tasks").pl()
+            tasks = fetched(arms.con.table("tasks"))
     found = split(rows, listed, seed, resamples)
     table = comparison.table(found, spread)
     lone = only_in(rows, tasks)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 from xxhash import xxh3_128_hexdigest
 
+from pipeline.duck import fetched
 from pipeline.errors import InputError, UnknownNameError
 from pipeline.statistics.needs import require_statistics
 from pipeline.tables.arms import BASELINE, CANDIDATE, Asked, opened_arms
@@ -119,7 +120,7 @@ def gate(
     with opened_arms(lake, asked) as arms:
         listed = metrics_of(told, arms)
         rows = paired(arms, listed)
-        tasks = arms.con.table("tasks").pl()
+        tasks = fetched(arms.con.table("tasks"))
     found = _judged(told, listed, rows, tasks, compared=baseline is not None)
     compared = rows if baseline is not None else rows.clear()
     lone = only_in(compared, tasks)

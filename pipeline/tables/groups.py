@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from pipeline.duck import fetched
 from pipeline.errors import UnknownNameError
 from pipeline.schema import ScoreKeys
 
@@ -93,7 +94,7 @@ def named(
     """Return rows with the group columns that `table` has for their group_id, named and typed."""
     if not groups:
         return rows
-    keys: pl.DataFrame = con.table(table).project(f"group_id, {aliases(groups)}").pl()
+    keys = fetched(con.table(table).project(f"group_id, {aliases(groups)}"))
     typed = (pl.col(group.alias).cast(_dtype(group.name)).alias(group.name) for group in groups)
     return rows.join(
         keys.select("group_id", *typed), on="group_id", how="left", maintain_order="left"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from pipeline.duck import fetched
 from pipeline.tables.arm_runs import value_of
 from pipeline.tables.arms import CANDIDATE
 from pipeline.tables.pairing import paired
@@ -46,7 +47,7 @@ def worst(arms: Opened, worse: Sequence[str], beyond: Mapping[str, int], most: i
         return []
     metrics = arms.metrics(names)
     rows = paired(arms, metrics)
-    tasks = named_tasks(arms.con.table("tasks").pl())
+    tasks = named_tasks(fetched(arms.con.table("tasks")))
     lower = {metric.name: -1 for metric in metrics if metric.better == "lower"}
     signs = lower | dict(beyond)
     sign = pl.col("metric").replace_strict(signs, default=1, return_dtype=pl.Int64)

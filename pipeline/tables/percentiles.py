@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from pipeline import queries
+from pipeline.duck import fetched
 from pipeline.errors import InputError
 from pipeline.several import several
 from pipeline.tables.groups import (
@@ -202,5 +203,4 @@ def names_of(metrics: Iterable[Metric]) -> list[str]:
 def quantiles_of(con: DuckDBPyConnection, quantiles: Sequence[float]) -> pl.DataFrame:
     """Return what `sql/tables/percentiles.sql` makes of the tables `spread_over` and `counted`."""
     query = queries.read("tables/percentiles")
-    rows: pl.DataFrame = con.sql(query, params={"quantiles": quantiles}).pl()
-    return rows
+    return fetched(con.sql(query, params={"quantiles": quantiles}))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from pipeline.current import current, policy_of
+from pipeline.duck import fetched
 from pipeline.errors import InputError, UnknownNameError
 from pipeline.lake import Lake, files
 from pipeline.score_columns import scores_schema, written_schema
@@ -161,7 +162,8 @@ def scores_of(
         _known(name, known)
     ordered = relation.order(", ".join([*_sorting(sort, known), *(map(quoted, ORDER))]))
     cut = ordered if limit is None else ordered.limit(min(limit, MOST_ROWS))
-    rows: pl.DataFrame = cut.project(", ".join(map(quoted, shown))).pl()
+    chosen = cut.project(", ".join(map(quoted, shown)))
+    rows: pl.DataFrame = chosen.pl() if limit is None else fetched(chosen)
     return rows
 
 

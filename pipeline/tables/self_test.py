@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
+from pipeline.duck import fetched
 from pipeline.errors import InputError, NotJudgeableError
 from pipeline.statistics.bootstrap import AT_ONCE, resample_each
 from pipeline.statistics.differences import Differences, mean_of
@@ -94,12 +95,14 @@ def run(arms: Opened, told: GateFile, metrics: Sequence[Metric], splits: int) ->
 
 def _read(con: DuckDBPyConnection, metric: Metric, scale: float) -> Trials:
     value = value_of(metric.name)
-    found = con.sql(f"""
+    found = fetched(
+        con.sql(f"""
         SELECT suite, task_id, {units(metric, value, literal(scale))} AS value,
             count(*) OVER (PARTITION BY suite, task_id) AS trials
         FROM arm_runs WHERE {value} IS NOT NULL AND task_id IS NOT NULL
         QUALIFY trials >= {TRIALS}
-        ORDER BY suite NULLS LAST, task_id, run_key""").pl()  # noqa: S608 - names of the registry
+        ORDER BY suite NULLS LAST, task_id, run_key""")  # noqa: S608 - names of the registry
+    )
     counts = found.group_by("suite", "task_id", maintain_order=True).len()["len"]
     return Trials(found["value"].to_numpy(), counts.cast(pl.Int64).to_numpy(), scale)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from pipeline import queries
+from pipeline.duck import fetched, hand
 from pipeline.errors import UnknownNameError
 from pipeline.schema import UTC_MICROS, ScoreKeys
 from pipeline.several import several
@@ -123,8 +124,8 @@ def _aggregated(
     """Return the buckets in order, and one row of aggregates per bucket and metric."""
     create_grouped(con, [bucket])
     create_sums(con, metrics, [bucket], means_only=True)
-    con.register("measures", rules(metrics).to_arrow())
-    rows = with_intervals(con.sql(queries.read("tables/aggregate")).pl())
+    hand(con, "measures", rules(metrics))
+    rows = with_intervals(fetched(con.sql(queries.read("tables/aggregate"))))
     buckets = _in_order(con, bucket)
     better = {metric.name: metric.better for metric in metrics}
     ordered = buckets.join(rows, on="group_id", how="left", maintain_order="left_right")
@@ -136,11 +137,13 @@ def _in_order(con: DuckDBPyConnection, bucket: Group) -> pl.DataFrame:
     # A unit of the calendar is its own place in time.
     known = bucket.name in CALENDAR
     first, source = (alias, "ranges") if known else ("min(started_at)", "grouped")
-    buckets: pl.DataFrame = con.sql(f"""
+    buckets = fetched(
+        con.sql(f"""
         SELECT ranges.group_id, ranges.{alias} AS bucket, first
         FROM ranges JOIN (SELECT {alias}, {first} AS first FROM {source} GROUP BY {alias}) AS times
             ON times.{alias} IS NOT DISTINCT FROM ranges.{alias}
-        ORDER BY bucket IS NULL, first NULLS LAST, bucket""").pl()  # noqa: S608 - quoted name
+        ORDER BY bucket IS NULL, first NULLS LAST, bucket""")  # noqa: S608 - quoted name
+    )
     return buckets.with_columns(pl.col("bucket").cast(_dtype(bucket.name)))
 
 
@@ -155,8 +158,8 @@ def _compared(con: DuckDBPyConnection, rows: pl.DataFrame) -> pl.DataFrame:
     named = rows.filter(pl.col("bucket").is_not_null() & pl.col("mean").is_not_null())
     before = pl.col("group_id").shift(1).over("metric").alias("before")
     pairs = named.select("metric", "group_id", before).drop_nulls()
-    con.register("pairs", pairs.to_arrow())
-    together: pl.DataFrame = con.sql(queries.read("tables/trend")).pl()
+    hand(con, "pairs", pairs)
+    together = fetched(con.sql(queries.read("tables/trend")))
     figures = named.select("metric", before="group_id", **{f"{n}_before": n for n in _COMPARED})
     key = ["metric", "group_id"]
     return (

@@ -9,7 +9,7 @@ import duckdb
 import polars as pl
 
 from pipeline import queries
-from pipeline.duck import REFUSED
+from pipeline.duck import REFUSED, fetched
 from pipeline.errors import InputError, QueryError
 from pipeline.lake import KEY_ROWS, run_key_base
 from pipeline.tables.groups import create_grouped, per_group, quoted
@@ -49,8 +49,7 @@ def count_trials(
             {_PASSED} AS passed
         FROM judged JOIN arms ON {same}
         WHERE task_id IS NOT NULL""")  # noqa: S608 - quoted names
-    counts: pl.DataFrame = con.sql(queries.read("tables/passk")).pl()
-    return counts
+    return fetched(con.sql(queries.read("tables/passk")))
 
 
 def _create_judged(con: duckdb.DuckDBPyConnection, rule: str) -> None:

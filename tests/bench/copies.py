@@ -13,7 +13,7 @@ from xxhash import xxh3_128_hexdigest
 
 from pipeline.current import current, known_tasks, policy_of, score_name, tasks_of
 from pipeline.lake import Lake, run_key_base
-from pipeline.landing.batch.commit import latest_tasks
+from pipeline.tasks import latest_tasks
 
 if TYPE_CHECKING:
     from pathlib import Path

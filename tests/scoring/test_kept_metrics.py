@@ -19,7 +19,6 @@ from pipeline import aggregate, compare, diff, percentiles, query, scan_scores, 
 from pipeline.current import tasks_of
 from pipeline.errors import InputError, UnknownNameError
 from pipeline.lake import Lake
-from pipeline.landing.batch.commit import latest_tasks
 from pipeline.metrics.causes import causes
 from pipeline.metrics.kept import kept
 from pipeline.metrics.registry import metrics
@@ -28,6 +27,7 @@ from pipeline.sample import example
 from pipeline.schema import ScoreKeys
 from pipeline.scoring import score
 from pipeline.scoring.batch import run_columns, score_batch, step_columns
+from pipeline.tasks import latest_tasks
 
 if TYPE_CHECKING:
     from pathlib import Path

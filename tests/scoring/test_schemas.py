@@ -14,8 +14,8 @@ from scoring.judging import add, scored, uncaptured
 
 from pipeline.checks import check
 from pipeline.lake import Lake
-from pipeline.landing.batch.commit import latest_tasks
 from pipeline.scoring import schemas
+from pipeline.tasks import latest_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable

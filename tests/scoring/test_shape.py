@@ -10,7 +10,6 @@ import pytest
 
 from pipeline.current import tasks_of
 from pipeline.lake import Lake
-from pipeline.landing.batch.commit import latest_tasks
 from pipeline.landing.land import land
 from pipeline.policy import DEFAULT, parse
 from pipeline.sample import sample
@@ -18,6 +17,7 @@ from pipeline.schema import References, Runs, Steps
 from pipeline.scoring import score
 from pipeline.scoring.batch import run_columns, score_batch, step_columns
 from pipeline.scoring.matching.references import KEYS
+from pipeline.tasks import latest_tasks
 
 if TYPE_CHECKING:
     from pathlib import Path

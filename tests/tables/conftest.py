@@ -11,10 +11,10 @@ import pytest
 from pipeline.current import score_name, tasks_of
 from pipeline.duck import connect
 from pipeline.lake import Lake
-from pipeline.landing.batch.commit import latest_tasks
 from pipeline.policy import DEFAULT
 from pipeline.schema import Runs as RunsTable
 from pipeline.score_columns import scores_schema
+from pipeline.tasks import latest_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

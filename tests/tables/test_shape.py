@@ -16,7 +16,6 @@ from polars.testing import assert_frame_equal
 from pipeline.current import current, policy_of, score_name, score_names, tasks_of
 from pipeline.duck import connect
 from pipeline.lake import Lake
-from pipeline.landing.batch.commit import latest_tasks
 from pipeline.landing.land import land
 from pipeline.metrics.registry import chosen, get
 from pipeline.sample import sample
@@ -26,6 +25,7 @@ from pipeline.tables.aggregate import aggregate_scores
 from pipeline.tables.arms import Asked, opened_arms
 from pipeline.tables.compare import compare
 from pipeline.tables.percentiles import percentiles_of
+from pipeline.tasks import latest_tasks
 
 SOME = ["f1", "recall", "exact_match", "error_rate", "n_steps", "n_calls", "total_tokens",
         "cost_usd", "in_order", "precision", "success", "wall_ms"]  # fmt: skip

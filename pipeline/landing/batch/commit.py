@@ -9,7 +9,7 @@ import polars as pl
 from xxhash import xxh3_128_hexdigest
 
 from pipeline.errors import RejectedError
-from pipeline.lake import Decision, Draft, files, run_key_base
+from pipeline.lake import Decision, Draft, run_key_base
 from pipeline.landing.again.identity import Resolution, repeated
 from pipeline.landing.again.trace_merge import spliced
 from pipeline.schema import UTC_MICROS, References, Rejects, Runs, Steps, Tasks
@@ -155,17 +155,6 @@ def _outcome(
         tasks=tasks,
         unmapped=staged.unmapped,
     )
-
-
-def latest_tasks(lake: Lake) -> pl.DataFrame:
-    """Return the task rows that count: the latest landed of each (suite, task_id)."""
-    folders = [folder for folder in lake.tasks() if folder.rows("tasks")]
-    if not folders:
-        return Tasks.empty()
-    rows = pl.concat(
-        [pl.read_parquet(file, glob=False) for file in files(folders, "tasks")], how="diagonal"
-    )
-    return rows.unique(["suite", "task_id"], keep="last", maintain_order=True)
 
 
 def _completed(tasks: pl.DataFrame, latest: pl.DataFrame) -> pl.DataFrame:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from pipeline import queries
+from pipeline.duck import fetched
 from pipeline.report.charts.binning import Bins, bins
 from pipeline.tables.groups import create_grouped, groups_of, named, per_group, quoted
 from pipeline.tables.percentiles import QUANTILES, column_of, percentiles_of
@@ -81,7 +82,7 @@ def _create_shown(con: DuckDBPyConnection, groups: Sequence[Group]) -> pl.DataFr
         f"CREATE OR REPLACE TEMP TABLE shown AS FROM sized "
         f"ORDER BY n_runs DESC, group_id LIMIT {MOST_GROUPS if groups else 0}"
     )
-    sizes: pl.DataFrame = con.sql("SELECT group_id, n_runs FROM sized").pl()
+    sizes = fetched(con.sql("SELECT group_id, n_runs FROM sized"))
     if not groups:
         return sizes.clear()
     keyed = named(con, sizes, "sized", groups)
@@ -111,7 +112,7 @@ def _spread(
     con: DuckDBPyConnection, metric: Metric, groups: Sequence[Group], tables: pl.DataFrame
 ) -> Spread:
     con.execute(f"CREATE OR REPLACE TEMP TABLE counted AS {_counted(metric, groups)}")
-    running = con.sql(queries.read("report/running"), params={"points": POINTS}).pl()
+    running = fetched(con.sql(queries.read("report/running"), params={"points": POINTS}))
     own = tables.filter(pl.col("metric") == metric.name).drop("metric")
     everything = running.filter(pl.col("group_id") == 0)
     if everything.is_empty():
@@ -120,7 +121,7 @@ def _spread(
     ends = everything["value"][0], everything["value"][-1], beyond["value"][0]
     chosen = bins(metric, *ends)
     asked = {"low": chosen.low, "width": chosen.width, "n_bins": chosen.n}
-    counts = con.sql(queries.read("report/bins"), params=asked).pl()
+    counts = fetched(con.sql(queries.read("report/bins"), params=asked))
     return Spread(metric, chosen, counts, running, own)
 
 

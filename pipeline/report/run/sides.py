@@ -10,7 +10,6 @@ import polars as pl
 from pipeline.current import score_name, tasks_of
 from pipeline.errors import InputError
 from pipeline.lake import KEY_ROWS, run_key_base
-from pipeline.landing.batch.commit import latest_tasks
 from pipeline.report.run.reasons import Arguments
 from pipeline.report.run.unit import ActualCall, ExpectedCall, Unit, unit
 from pipeline.scoring import score_batch
@@ -19,6 +18,7 @@ from pipeline.scoring.batch import only_actors, with_references
 from pipeline.scoring.matching import references, special
 from pipeline.scoring.matching.special import Made, Wanted
 from pipeline.scoring.matching.units import units
+from pipeline.tasks import latest_tasks
 
 if TYPE_CHECKING:
     from pipeline.lake import Folder, Lake
