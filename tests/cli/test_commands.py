@@ -12,11 +12,13 @@ from pathlib import Path
 import click
 import pytest
 
-from pipeline import land, sample, score
 from pipeline.cli import main
 from pipeline.cli.command import Command
 from pipeline.cli.group import COMMANDS
 from pipeline.cli.values import LakePath
+from pipeline.landing.land import land
+from pipeline.sample import sample
+from pipeline.scoring import score
 
 HOME = str(Path(__file__).resolve().parents[2])
 HEAVY = ("polars", "duckdb", "pyarrow", "rich", "altair")
