@@ -16,7 +16,6 @@ from pipeline.landing.batch.commit import Outcome, commit, landed_before
 from pipeline.landing.batch.masking import droppable
 from pipeline.landing.batch.side_by_side import staged
 from pipeline.landing.options import Options
-from pipeline.landing.over import Over
 from pipeline.landing.parting import parted
 from pipeline.landing.recognise import recognise_all, rooms_of, sentence_of
 from pipeline.landing.report import LandReport
@@ -112,6 +111,8 @@ def land(  # noqa: PLR0913 - the command's options, one each
     if engine is not None or regroup is not None:
         if dry_run:
             raise InputError("--dry-run decodes here: leave out --engine spark and --regroup")
+        from pipeline.landing.over import Over  # noqa: PLC0415 - loads pyarrow, which few need
+
         over = Over(engine or Local(workers or os.cpu_count() or 1), options, resume, regroup)
         refused = over.land(named, Lake.create(lake), format, report, tell)
     else:

@@ -102,6 +102,12 @@ def _loaded(args, heavy, cwd=HOME):
     return done.stdout.splitlines()[-1]
 
 
+def test_landing_a_plain_log_loads_no_arrow(tmp_path):
+    sample(tmp_path / "export", runs=8)
+    args = ["land", "export", "--lake", "lake"]
+    assert _loaded(args, {"pyarrow", "numpy", "duckdb"}, tmp_path) == "[]"
+
+
 @pytest.mark.parametrize("args", [["--version"], ["--help"]])
 def test_start_is_light(args):
     assert _loaded(args, HEAVY) == "[]"

@@ -11,7 +11,6 @@ import zlib
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
-import pyarrow as pa
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -77,6 +76,8 @@ def _zstd(path: Path) -> Iterator[bytes]:
 
 
 def _read_zstd(path: Path, size: int, skip: int = 0) -> Iterator[bytes]:
+    import pyarrow as pa  # noqa: PLC0415 - slow to load, and few logs are packed so
+
     with pa.OSFile(str(path)) as file, pa.CompressedInputStream(file, "zstd") as stream:
         _skip(stream, skip)
         while block := stream.read(size):
