@@ -77,6 +77,24 @@ def test_an_older_snapshot_does_not_replace_the_longer(tmp_path: Path, lake: Pat
     assert steps_of(lake).height == 2
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize(
+    "shorter",
+    [
+        run("r1", call("a"), status="ok"),
+        run("r1", call("a"), *[{"kind": "llm_call", "content": "hm"}] * 3, status="incomplete"),
+    ],
+    ids=["finished", "of more steps"],
+)
+def test_the_copy_that_has_more_calls_wins_whichever_lands_first(
+    tmp_path: Path, lake: Path, order: tuple[int, int], shorter: dict[str, object]
+) -> None:
+    longer = run("r1", call("a"), call("b"), status="incomplete")
+    for at in order:
+        land([write(tmp_path / f"{at}.jsonl", [[shorter, longer][at]])], lake)
+    assert runs_of(lake).select("status", "n_rows").rows() == [("incomplete", 2)]
+
+
 def test_a_finished_run_replaces_its_snapshot_with_the_same_calls(
     tmp_path: Path, lake: Path
 ) -> None:
