@@ -120,7 +120,8 @@ class Lake:
         version = lake.settings.get("version")
         if version != FORMAT_VERSION:
             raise LakeError(
-                f"{path}: lake version {version!r}; this trajtab reads {FORMAT_VERSION}"
+                f"{path}/lake.json: lake version {version!r}; this trajtab reads {FORMAT_VERSION}: "
+                "take the release that made the lake"
             )
         return lake
 
@@ -158,11 +159,13 @@ class Lake:
     def settings(self) -> dict[str, Any]:
         """The content of lake.json."""
         try:
-            found: dict[str, Any] = msgspec.json.decode(
-                self.storage.read("lake.json") or b"", type=dict
-            )
+            found = msgspec.json.decode(self.storage.read("lake.json") or b"", type=dict[str, Any])
+            msgspec.convert(found.get("policy"), str | None)
         except msgspec.MsgspecError as error:
-            raise LakeError(f"{self.path}/lake.json: not readable as JSON: {error}") from error
+            raise LakeError(
+                f"{self.path}/lake.json: damaged: {error}; remove it, and the next landing makes it "
+                "anew, without the policy that it named"
+            ) from error
         return found
 
     def write_settings(self, settings: Mapping[str, Any]) -> None:
