@@ -205,14 +205,6 @@ class Lake:
         """Tell whether a folder is committed."""
         return self.storage.has(relative)
 
-    def superseded(self) -> dict[str, set[int]]:
-        """Return, by batch, the rows of runs that a later batch replaces: readers skip them."""
-        found: dict[str, set[int]] = {}
-        for batch in self.batches():
-            for name, row in batch.manifest["replaces"]:
-                found.setdefault(name, set()).add(row)
-        return found
-
     def workspace(self) -> AbstractContextManager[Path]:
         """Give a local folder for work in progress, removed afterwards whatever happens."""
         return self.storage.workspace()
