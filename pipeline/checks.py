@@ -77,13 +77,13 @@ def check(lake: Lake | str | os.PathLike[str], *, policy: str | None = None) -> 
     """
     lake = opened(lake)
     rules = policy_of(lake, policy)
-    every = checks()
+    every, state = checks(), current(lake, rules)
     extra = {
-        "batches": _batches(lake, current(lake, rules)),
-        "replacements": _replacements(lake),
+        "batches": _batches(state),
+        "replacements": _replacements(state),
         "no_schemas": broken(lake, latest_tasks(lake)),
     }
-    with closing(session(lake, rules, extra, confined=False)) as con:
+    with closing(session(lake, rules, extra, state=state, confined=False)) as con:
         parts = [_offenders(one, select(con, one.query)) for one in every]
     rows = pl.concat([NO_OFFENDER, *parts])
     return Result("check", rows, [f"{len(every)} checks, {counted(rows.height, 'offender')}"])
@@ -112,7 +112,7 @@ def _offenders(one: Check, found: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _batches(lake: Lake, state: Current) -> pl.DataFrame:
+def _batches(state: Current) -> pl.DataFrame:
     """Return what the manifests say, one row per batch."""
     unscored = {batch.name for batch in state.unscored}
     schema = {
@@ -128,7 +128,7 @@ def _batches(lake: Lake, state: Current) -> pl.DataFrame:
             batch.manifest["duplicates"],
             batch.name not in unscored,
         )
-        for batch in lake.batches()
+        for batch in state.batches
     ]
     return pl.DataFrame(rows, schema=schema, orient="row")
 
@@ -143,10 +143,10 @@ def _sources(batch: Folder) -> str:
     )
 
 
-def _replacements(lake: Lake) -> pl.DataFrame:
+def _replacements(state: Current) -> pl.DataFrame:
     rows = [
         (run_key_base(name) + row, batch.name)
-        for batch in lake.batches()
+        for batch in state.batches
         for name, row in batch.manifest["replaces"]
     ]
     return pl.DataFrame(rows, schema={"run_key": pl.UInt64, "replaced_by": pl.String}, orient="row")

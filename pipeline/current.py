@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
@@ -14,7 +15,7 @@ from pipeline.policy import Policy, load
 from pipeline.tasks import latest_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 TASKS_USED = (
     "suite", "task_id", "reference_set", "min_steps", "expected_state", "reference_complete",
@@ -33,6 +34,8 @@ class Current(NamedTuple):
     unscored: list[Folder]
     superseded: list[int]
     """run_keys of runs that a later landing replaced."""
+    batches: Sequence[Folder]
+    """All that were there at that moment: what replaces runs is among them."""
     opinions: Opinions = NONE
     """What judges and people say of runs: columns beside the scores."""
 
@@ -97,17 +100,22 @@ def known_tasks(latest: pl.DataFrame) -> str:
     return xxh3_128(f"{METRICS_VERSION}\0{told}".encode()).hexdigest()
 
 
-def current(lake: Lake, policy: Policy) -> Current:
+def current(lake: Lake, policy: Policy, batches: Sequence[Folder] | None = None) -> Current:
     """Find the scores that count under `policy`.
 
     Where no task has changed since a batch was scored, its manifest says so, and the batch need
     not be read for the tasks it attempts.
+
+    Args:
+        lake: the lake.
+        policy: whose scores.
+        batches: the lake's, as they were listed for another policy; default: those that are there.
     """
+    batches = lake.batches() if batches is None else batches
     latest = latest_tasks(lake)
     found = {folder.name: folder for folder in lake.scores(policy.hash)}
     known = known_tasks(latest)
     made = {f.manifest["batch"]: f for f in found.values() if f.manifest.get("tasks") == known}
-    batches = lake.batches()
     asked = [batch for batch in batches if batch.name not in made]
     named = zip(asked, score_names(asked, policy, latest), strict=True)
     made |= {batch.name: found[name] for batch, name in named if name in found}
@@ -119,11 +127,10 @@ def current(lake: Lake, policy: Policy) -> Current:
             scores.append(score)
         elif batch.rows("runs"):
             unscored.append(batch)
-    return Current(scores, unscored, superseded_keys(lake), opinions(lake))
+    return Current(scores, unscored, superseded_keys(batches), batches, opinions(lake))
 
 
-def superseded_keys(lake: Lake) -> list[int]:
-    """Return the run_keys of the runs that readers skip."""
-    return sorted(
-        run_key_base(batch) + row for batch, rows in lake.superseded().items() for row in rows
-    )
+def superseded_keys(batches: Iterable[Folder]) -> list[int]:
+    """Return the run_keys of the runs that readers of these batches skip: others replace them."""
+    replaced = chain.from_iterable(batch.manifest["replaces"] for batch in batches)
+    return sorted({run_key_base(name) + row for name, row in replaced})

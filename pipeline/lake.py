@@ -120,7 +120,8 @@ class Lake:
         version = lake.settings.get("version")
         if version != FORMAT_VERSION:
             raise LakeError(
-                f"{path}: lake version {version!r}; this trajtab reads {FORMAT_VERSION}"
+                f"{path}/lake.json: lake version {version!r}; this trajtab reads {FORMAT_VERSION}: "
+                "take the release that made the lake"
             )
         return lake
 
@@ -158,11 +159,13 @@ class Lake:
     def settings(self) -> dict[str, Any]:
         """The content of lake.json."""
         try:
-            found: dict[str, Any] = msgspec.json.decode(
-                self.storage.read("lake.json") or b"", type=dict
-            )
+            found = msgspec.json.decode(self.storage.read("lake.json") or b"", type=dict[str, Any])
+            msgspec.convert(found.get("policy"), str | None)
         except msgspec.MsgspecError as error:
-            raise LakeError(f"{self.path}/lake.json: not readable as JSON: {error}") from error
+            raise LakeError(
+                f"{self.path}/lake.json: damaged: {error}; remove it, and the next landing makes it "
+                "anew, without the policy that it named"
+            ) from error
         return found
 
     def write_settings(self, settings: Mapping[str, Any]) -> None:
@@ -201,14 +204,6 @@ class Lake:
     def has(self, relative: str) -> bool:
         """Tell whether a folder is committed."""
         return self.storage.has(relative)
-
-    def superseded(self) -> dict[str, set[int]]:
-        """Return, by batch, the rows of runs that a later batch replaces: readers skip them."""
-        found: dict[str, set[int]] = {}
-        for batch in self.batches():
-            for name, row in batch.manifest["replaces"]:
-                found.setdefault(name, set()).add(row)
-        return found
 
     def workspace(self) -> AbstractContextManager[Path]:
         """Give a local folder for work in progress, removed afterwards whatever happens."""

@@ -51,7 +51,8 @@ def opened(lake: Lake | str | os.PathLike[str]) -> Lake:
 
 def sources(lake: Lake, state: Current, policy: Policy) -> list[Landed]:
     """Return what the views of the workbench are read from; scores are those that count."""
-    batches, tasks, said = lake.batches(), lake.tasks(), lake.annotations()
+    # Tasks and references are there before the runs that use them.
+    batches, tasks, said = state.batches, lake.tasks(), lake.annotations()
 
     def landed(
         name: str,

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection, Statement
 
+    from pipeline.current import Current
     from pipeline.lake import Lake
     from pipeline.policy import Policy
 
@@ -77,9 +78,10 @@ def query(
     """
     lake = opened(lake)
     rules = policy_of(lake, policy)
-    with closing(session(lake, rules)) as con:
+    state = current(lake, rules)
+    with closing(session(lake, rules, state=state)) as con:
         rows = select(con, text, parameters)
-    notes = [f"policy: {rules.title}", *unscored(current(lake, rules))]
+    notes = [f"policy: {rules.title}", *unscored(state)]
     return Result("sql", rows, notes if "scores" in text.lower() else [])
 
 
@@ -88,15 +90,18 @@ def session(
     policy: Policy,
     extra: Mapping[str, pl.DataFrame] | None = None,
     *,
+    state: Current | None = None,
     confined: bool = True,
     threads: int | None = None,
 ) -> DuckDBPyConnection:
     """Open DuckDB with the views of a lake, every macro, and tables of `extra`.
 
+    The lake is shown as it was when `state` was found, or else as it is.
+
     A session that is not `confined` is for our own queries: it may spill to the disk.
     """
     con = connect(threads)
-    state = current(lake, policy)
+    state = state or current(lake, policy)
     for landed in sources(lake, state, policy):
         con.register(landed.name, dataset(landed))
     gone = pl.DataFrame({"run_key": state.superseded}, schema={"run_key": pl.UInt64})

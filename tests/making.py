@@ -44,7 +44,7 @@ def runs_of(lake: Path) -> pl.DataFrame:
     frames = [pl.read_parquet(batch.file("runs")) for batch in opened.batches()]
     if not frames:
         return pl.DataFrame(schema={"run_id": pl.String})
-    gone = superseded_keys(opened)
+    gone = superseded_keys(opened.batches())
     return pl.concat(frames).filter(~pl.col("run_key").is_in(gone)).sort("run_id", "agent")
 
 
@@ -52,7 +52,7 @@ def steps_of(lake: Path) -> pl.DataFrame:
     """Return the steps of the runs that count."""
     opened = Lake.open(lake)
     frames = [pl.read_parquet(batch.file("steps")) for batch in opened.batches()]
-    gone = superseded_keys(opened)
+    gone = superseded_keys(opened.batches())
     return pl.concat(frames).filter(~pl.col("run_key").is_in(gone)).sort("run_id", "step_index")
 
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
-    from pipeline.lake import Folder
     from pipeline.metrics.metric import Metric
     from pipeline.opinions import Opinions
     from pipeline.policy import Policy
@@ -38,18 +37,6 @@ class Part(NamedTuple):
     scores: dict[str, list[str]]
     superseded: list[int]
     opinions: Opinions
-
-
-class _Some(Lake):
-    """A lake of which some batches are seen."""
-
-    def __init__(self, path: str, batches: Sequence[Folder]) -> None:
-        super().__init__(path)
-        self._some = list(batches)
-
-    def batches(self) -> list[Folder]:
-        """Return those."""
-        return self._some
 
 
 @dataclass(frozen=True)
@@ -73,16 +60,17 @@ class Arms:
     def opened(self, part: Part) -> Iterator[tuple[DuckDBPyConnection, list[tuple[int, int]]]]:
         """Open DuckDB with the view `arm_runs` of a part; say how many runs each arm has."""
         whole = Lake.open(self.lake)
-        some = _Some(self.lake, seen(self.lake, "batch", whole.batches(), part.batches))
+        batches = seen(self.lake, "batch", whole.batches(), part.batches)
         states = []
         for told, policy in self.policies.items():
             scores = seen(self.lake, "scores", whole.scores(told), part.scores[told])
             done = {folder.manifest["batch"] for folder in scores}
-            unscored = [b for b in some.batches() if b.rows("runs") and b.name not in done]
-            states.append((policy, Current(scores, unscored, part.superseded, part.opinions)))
+            unscored = [b for b in batches if b.rows("runs") and b.name not in done]
+            state = Current(scores, unscored, part.superseded, batches, part.opinions)
+            states.append((policy, state))
         sides = arms.sides_of(self.asked, self.of_arms, self.where)
         with task_connection() as con:
-            yield con, create_arm_runs(con, some, states, sides)
+            yield con, create_arm_runs(con, states, sides)
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,8 @@ def compared(
         refuse_subquery(arm.filter, f"--{arm.name}")
     refuse_subquery(where)
     policies = [policy_of(lake, arm.policy) for arm in asked]
-    states = {p.hash: (p, current(lake, p)) for p in policies}
+    batches = lake.batches()
+    states = {p.hash: (p, current(lake, p, batches)) for p in policies}
     said = states[policies[0].hash][1].opinions.metrics
     listed = arms.metrics_of(metrics, policies, said)
     question = Arms(
@@ -69,14 +70,14 @@ def compared(
         {told: policy for told, (policy, _) in states.items()}, tuple(p.hash for p in policies),
         said,
     )  # fmt: skip
-    units = _units(lake, states, engine.unit_seconds)
+    units = _units(states, engine.unit_seconds)
     open_ended = tuple(metric.name for metric in amounts(listed))
     begun = list(engine.map_units(Begin(question, open_ended), units))
     counts = [
         (sum(n for n, _ in of_arm), sum(m for _, m in of_arm))
         for of_arm in zip(*(counts for counts, _ in begun), strict=True)
     ]
-    found = arms.found_arms(lake, asked, where, policies, states, counts)
+    found = arms.found_arms(asked, where, policies, states, counts)
     con = connect(macros=False)
     try:
         exact(con, "arm_runs", received(ends for _, ends in begun))
@@ -97,11 +98,11 @@ def compared(
     return Compared(arms.Opened(con, found), listed, rows, spread, tasks)
 
 
-def _units(lake: Lake, states: States, at_least: float) -> list[Unit]:
+def _units(states: States, at_least: float) -> list[Unit]:
     """Cut the lake into parts; even an empty lake is one, whose tables are empty."""
     (_, state), *_ = states.values()
     known = RunsKnown(state)
-    batches = [batch for batch in lake.batches() if batch.rows("runs")]
+    batches = [batch for batch in state.batches if batch.rows("runs")]
     scores = {
         told: {folder.manifest["batch"]: folder.name for folder in state.scores}
         for told, (_, state) in states.items()

@@ -87,7 +87,7 @@ class Scores:
         """Open DuckDB with the views `scores` and `grouped` of a part."""
         scored = Lake.open(self.lake).scores(self.policy.hash)
         folders = seen(self.lake, "scores", scored, part.folders)
-        state = Current(folders, [], part.superseded, part.opinions)
+        state = Current(folders, [], part.superseded, [], part.opinions)
         with task_connection() as con:
             create_scores(con, state, self.policy, self.where)
             create_grouped(con, groups)

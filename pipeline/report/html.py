@@ -116,9 +116,9 @@ def made(
         tasks(attempts),
         nights(lake, known, policy, found.overview),
         worst_runs(lake, rules, found.worst, arguments=show_args),
-        quality(lake, state, found, totals, known),
+        quality(state, found, totals, known),
     ]
-    body = "".join([header(lake, rules, found.overview), _links(sections), *sections])
+    body = "".join([header(state, rules, found.overview), _links(sections), *sections])
     return Made(page(f"trajtab report: {lake.name}", body), totals, spread)
 
 

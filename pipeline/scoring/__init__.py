@@ -79,8 +79,9 @@ def score(
     engine = engine or Local()
     rules = policy_of(lake, policy)
     asked = f"score {rules.hash} {METRICS_VERSION} {everything}"
-    wanted = [b for b in lake.batches() if b.rows("runs")]
-    todo = wanted if everything else current(lake, rules).unscored
+    batches = lake.batches()
+    wanted = [b for b in batches if b.rows("runs")]
+    todo = wanted if everything else current(lake, rules, batches).unscored
     if not todo:  # such a lake may be read-only
         return ScoreReport(0, len(wanted), 0, rules)
     with shelved(lake, asked, engine, resume=resume) as shelf:

@@ -15,6 +15,7 @@ import msgspec
 
 from pipeline.errors import LakeError, TrajtabError
 from pipeline.store.parquet import file_name, write_table
+from pipeline.store.whole import decoded, is_committed, see
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -60,7 +61,8 @@ class DiskStorage:
         """Return the committed folders in `parent`, by name."""
         home = self.address / parent
         names = sorted(path.name for path in home.iterdir()) if home.is_dir() else []
-        return [folder for name in names if self.has(folder := f"{parent}/{name}")]
+        committed = filter(is_committed, names)
+        return [folder for name in committed if self.has(folder := f"{parent}/{name}")]
 
     def has(self, folder: str) -> bool:
         """Tell whether a folder is committed."""
@@ -68,14 +70,11 @@ class DiskStorage:
 
     def manifest(self, folder: str) -> dict[str, Any]:
         """Return a committed folder's account of itself."""
-        found: dict[str, Any] = msgspec.json.decode(
-            (self.address / folder / "manifest.json").read_bytes()
-        )
-        return found
+        return decoded((self.address / folder / "manifest.json").read_bytes(), self.address, folder)
 
     def file(self, folder: str, table: str, columns: Collection[str] | None = None) -> Path:  # noqa: ARG002 - readers take what they need
         """Return the path of a table's file."""
-        return self.address / folder / file_name(self.manifest(folder), table)
+        return see(self.address, f"{folder}/{file_name(self.manifest(folder), table)}")
 
     def files(self, folders: Sequence[str], table: str) -> list[Path]:
         """Return the paths of a table's files."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
-
 from pipeline.errors import LakeError
 from pipeline.store import cache as caches
 from pipeline.store import head as heads
 from pipeline.store.head import manifest_name
 from pipeline.store.parquet import file_name
 from pipeline.store.transfer import SIDE_BY_SIDE, fetch, fetch_columns, hash_of
+from pipeline.store.whole import damaged, decoded, is_committed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -91,7 +90,7 @@ class ObjectReader:
             data = self.read(manifest_name(folder))
             if data is None:
                 raise LakeError(f"{self.address}/{folder}: gone; run the command again")
-            self._manifests[folder] = msgspec.json.decode(data)
+            self._manifests[folder] = decoded(data, self.address, folder)
         return self._manifests[folder]
 
     def file(self, folder: str, table: str, columns: Collection[str] | None = None) -> Path:
@@ -124,7 +123,7 @@ class ObjectReader:
         listed = {
             found.name.removesuffix("/manifest.json"): found.tag
             for found in self.client.list(parent)
-            if found.name.endswith("/manifest.json")
+            if found.name.endswith("/manifest.json") and is_committed(found.name.split("/")[-2])
         }
 
         def one(folder: str) -> dict[str, Any] | None:
@@ -149,8 +148,7 @@ class ObjectReader:
                 return None
             # It may have been replaced since the listing: kept under what it is.
             self.cache.write(key(found.tag), data := found.data)
-        manifest: dict[str, Any] = msgspec.json.decode(data)
-        return manifest
+        return decoded(data, self.address, folder)
 
     def _stored(self, folder: str, table: str) -> Stored:
         manifest = self.manifest(folder)
@@ -161,14 +159,14 @@ class ObjectReader:
         # A lake that was copied here from a disk: its manifests say nothing of objects.
         found = self.client.head(name)
         if found is None:
-            raise LakeError(f"{self.address}/{name}: gone, though its manifest names it")
+            raise damaged(self.address, name, "missing, though its manifest names it")
         return Stored(name, found.size, found.tag, checked=False)
 
     def _fetch(self, stored: Stored, path: Path) -> None:
         fetch(self.client, stored.name, stored.size, path)
         if stored.checked and hash_of(path) != stored.tag:
-            raise LakeError(
-                f"{self.address}/{stored.name}: damaged: its content is not what its manifest says"
+            raise damaged(
+                self.address, stored.name, "damaged: its content is not what its manifest says"
             )
 
     def _size(self, name: str) -> int:

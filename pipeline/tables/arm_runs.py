@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from pipeline.current import Current
-    from pipeline.lake import Folder, Lake
+    from pipeline.lake import Folder
     from pipeline.policy import Policy
 
 ARMS = ("baseline", "candidate")
@@ -63,7 +63,6 @@ def value_of(metric: str) -> str:
 
 def create_arm_runs(
     con: DuckDBPyConnection,
-    lake: Lake,
     states: Sequence[tuple[Policy, Current]],
     sides: Sequence[Side],
 ) -> list[tuple[int, int]]:
@@ -76,12 +75,12 @@ def create_arm_runs(
         InputError: a filter is more than one condition.
         QueryError: DuckDB refuses a filter.
     """
-    superseded = states[0][1].superseded
+    superseded, batches = states[0][1].superseded, states[0][1].batches
     gone = pl.DataFrame({"run_key": superseded}, schema={"run_key": pl.UInt64})
     hand(con, "superseded", gone)
-    landed = _parquet(con, lake.batches(), "runs", Runs.polars(), "no_runs")
+    landed = _parquet(con, batches, "runs", Runs.polars(), "no_runs")
     scores = (folder for _, state in states for folder in state.scores)
-    confine_to(con, [*files(lake.batches(), "runs"), *files([*scores], "scores")])
+    confine_to(con, [*files(batches, "runs"), *files([*scores], "scores")])
     con.execute(f"CREATE VIEW runs AS {landed}{_kept(superseded)}")
     _refuse(con, sides)
     parts: list[str] = []
@@ -89,7 +88,7 @@ def create_arm_runs(
     for number, (policy, state) in enumerate(states):
         own = [side for side in sides if side.policy == policy.hash]
         source = f"scored_{number}"
-        _create_scored(con, lake, policy, state, own, source)
+        _create_scored(con, policy, state, own, source)
         counts |= {side.arm: _count(con, source, side) for side in own}
         parts.append(_picked(source, own))
     con.execute(f"CREATE VIEW arm_runs AS {' UNION ALL BY NAME '.join(parts)}")
@@ -113,7 +112,6 @@ def _refusal(side: Side, error: duckdb.Error) -> QueryError:
 
 def _create_scored(
     con: DuckDBPyConnection,
-    lake: Lake,
     policy: Policy,
     state: Current,
     sides: Sequence[Side],
@@ -135,7 +133,7 @@ def _create_scored(
         CREATE VIEW {name} AS
         FROM scores_{name} UNION ALL BY NAME
         SELECT {", ".join(SHARED)}, status, false AS scored FROM ({unscored})""")  # noqa: S608 - same
-    if not (_whole(lake, state) and all(_binds(con, name, side) for side in sides)):
+    if not (_whole(state) and all(_binds(con, name, side) for side in sides)):
         shared = ", ".join(column for column in (*SHARED, "status") if column != "run_key")
         con.execute(f"""
             CREATE OR REPLACE VIEW {name} AS
@@ -143,9 +141,9 @@ def _create_scored(
             FROM runs LEFT JOIN (SELECT * EXCLUDE ({shared}) FROM scores_{name}) USING (run_key)""")  # noqa: S608 - same
 
 
-def _whole(lake: Lake, state: Current) -> bool:
+def _whole(state: Current) -> bool:
     """Tell whether every run of the scored batches has its row of scores."""
-    runs = sum(batch.rows("runs") for batch in lake.batches())
+    runs = sum(batch.rows("runs") for batch in state.batches)
     unscored = sum(batch.rows("runs") for batch in state.unscored)
     return runs - unscored == sum(folder.rows("scores") for folder in state.scores)
 

@@ -120,11 +120,12 @@ def _arms(
 ) -> tuple[list[Arm], Sequence[Metric]]:
     policies = [policy_of(lake, arm.policy) for arm in asked]
     distinct = {policy.hash: policy for policy in policies}
-    known = {name: (policy, current(lake, policy)) for name, policy in distinct.items()}
+    batches = lake.batches()
+    known = {name: (p, current(lake, p, batches)) for name, p in distinct.items()}
     sides = sides_of(asked, [policy.hash for policy in policies], where)
-    counts = create_arm_runs(con, lake, list(known.values()), sides)
+    counts = create_arm_runs(con, list(known.values()), sides)
     opinions = known[policies[0].hash][1].opinions.metrics
-    return found_arms(lake, asked, where, policies, known, counts), opinions
+    return found_arms(asked, where, policies, known, counts), opinions
 
 
 def sides_of(asked: Sequence[Asked], policies: Sequence[str], where: str | None) -> list[Side]:
@@ -143,7 +144,6 @@ def sides_of(asked: Sequence[Asked], policies: Sequence[str], where: str | None)
 
 
 def found_arms(
-    lake: Lake,
     asked: Sequence[Asked],
     where: str | None,
     policies: Sequence[Policy],
@@ -158,10 +158,11 @@ def found_arms(
     found = []
     for arm, policy, (n_runs, n_unscored) in zip(asked, policies, counts, strict=True):
         if not n_runs:
-            gone = len(known[policy.hash][1].superseded)
-            runs = counted(sum(batch.rows("runs") for batch in lake.batches()) - gone, "run")
+            state = known[policy.hash][1]
+            there = sum(batch.rows("runs") for batch in state.batches)
+            runs = counted(there - len(state.superseded), "run")
             raise InputError(f"{_named(arm, where)} matches none of the lake's {runs}")
-        made_from = _hash(lake, known[policy.hash][1], policy, (arm.filter, where))
+        made_from = _hash(known[policy.hash][1], policy, (arm.filter, where))
         found.append(Arm(arm.name, arm.filter, policy, n_runs, n_unscored, made_from))
     return found
 
@@ -176,10 +177,8 @@ def _named(arm: Asked, where: str | None) -> str:
     return f"--{arm.name} {arm.filter or 'true'!r}" + (f" with --where {where!r}" if where else "")
 
 
-def _hash(
-    lake: Lake, state: Current, policy: Policy, filters: tuple[str | None, str | None]
-) -> str:
+def _hash(state: Current, policy: Policy, filters: tuple[str | None, str | None]) -> str:
     """Hash what an arm is made from: folders are named by their content."""
-    folders = [folder.name for folder in (*lake.batches(), *state.scores)]
+    folders = [folder.name for folder in (*state.batches, *state.scores)]
     folders += [state.opinions.hash] if state.opinions.metrics else []
     return xxh3_128_hexdigest(repr((filters, policy.hash, METRICS_VERSION, folders)).encode())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from shutil import rmtree
 from typing import TYPE_CHECKING
 
 import pytest
 from making import call, run, runs_of, scores_of, steps_of, want, write
 
+from pipeline.lake import Lake
 from pipeline.landing.land import land
 from pipeline.scoring import score
 
@@ -77,6 +79,24 @@ def test_an_older_snapshot_does_not_replace_the_longer(tmp_path: Path, lake: Pat
     assert steps_of(lake).height == 2
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize(
+    "shorter",
+    [
+        run("r1", call("a"), status="ok"),
+        run("r1", call("a"), *[{"kind": "llm_call", "content": "hm"}] * 3, status="incomplete"),
+    ],
+    ids=["finished", "of more steps"],
+)
+def test_the_copy_that_has_more_calls_wins_whichever_lands_first(
+    tmp_path: Path, lake: Path, order: tuple[int, int], shorter: dict[str, object]
+) -> None:
+    longer = run("r1", call("a"), call("b"), status="incomplete")
+    for at in order:
+        land([write(tmp_path / f"{at}.jsonl", [[shorter, longer][at]])], lake)
+    assert runs_of(lake).select("status", "n_rows").rows() == [("incomplete", 2)]
+
+
 def test_a_finished_run_replaces_its_snapshot_with_the_same_calls(
     tmp_path: Path, lake: Path
 ) -> None:
@@ -102,6 +122,17 @@ def test_the_same_id_of_two_agents_is_two_runs(tmp_path: Path, lake: Path) -> No
     report = land([write(tmp_path / "a.jsonl", records)], lake)
     assert (report.runs, report.duplicates) == (2, 0)
     assert runs_of(lake)["agent"].to_list() == ["x", "y"]
+
+
+def test_a_batch_whose_folder_was_removed_lands_again_whole(tmp_path: Path, lake: Path) -> None:
+    """Runs of it that others replaced are left out now, and none of the rest in their place."""
+    removed = write(tmp_path / "a.jsonl", [run(f"r{i}", call("a")) for i in range(3)])
+    name = land([removed], lake) and Lake.open(lake).batches()[0].name
+    land([write(tmp_path / "b.jsonl", [run("r0", call("a"), call("b"))])], lake)
+    rmtree(lake / "batches" / name)
+    again, once_more = land([removed], lake), land([removed], lake)
+    assert (again.runs, again.duplicates, once_more.runs, once_more.already) == (2, 1, 0, 1)
+    assert runs_of(lake).select("run_id", "n_rows").rows() == [("r0", 2), ("r1", 1), ("r2", 1)]
 
 
 def test_records_without_ids_are_counted_as_often_as_they_occur(tmp_path: Path, lake: Path) -> None:

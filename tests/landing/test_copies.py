@@ -71,7 +71,8 @@ def each_with_each(found: Sequence[Copy]) -> list[Copy]:
         rank = (copy.finished, copy.n_rows)
         if any(
             copy.content == other.content
-            or (contains(other.calls, copy.calls) and rank < (other.finished, other.n_rows))
+            or (copy.calls == other.calls and rank < (other.finished, other.n_rows))
+            or (copy.calls != other.calls and contains(other.calls, copy.calls))
             for other in kept
         ):
             continue
@@ -98,6 +99,19 @@ def test_the_same_copies_win_as_if_each_were_compared_with_each(
         assert told.unresolved == ({"r": beside} if beside else {})
         stand += [copy._replace(batch=f"b-{batch}") for copy in fresh]
     assert [copy.row for copy in stand] == [copy.row for copy in each_with_each(found)]
+
+
+@given(copies(), st.data())
+def test_the_same_calls_stay_in_whatever_order_their_copies_land(
+    found: list[Copy], data: st.DataObject
+) -> None:
+    """And of the same calls a finished copy, and among these one of the most steps."""
+    turned = data.draw(st.permutations(found))
+    stay = [
+        {copy.calls: copy.rank for copy in order if copy.row not in resolve(order).dropped}
+        for order in (found, turned)
+    ]
+    assert stay[0] == stay[1]
 
 
 @pytest.mark.parametrize("few", [0, 2, 64])

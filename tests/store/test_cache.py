@@ -187,6 +187,22 @@ def test_a_damaged_object_is_told_and_not_kept(tmp_path: Path, memory: Memory) -
     assert batch.file("steps").read_bytes() == data
 
 
+def test_a_damaged_manifest_is_named_and_a_copy_set_aside_passed_over(
+    tmp_path: Path, memory: Memory
+) -> None:
+    land([source(tmp_path, range(3))], URL, workers=1)
+    [batch] = Lake.open(URL).batches()
+    store, name = memory.stores[URL], f"{batch.relative}/manifest.json"
+    data = bytes(store.get(name).bytes())
+    store.put(f"{batch.relative}.bak/manifest.json", data)
+    assert [one.name for one in Lake.open(URL).batches()] == [batch.name]
+    store.put(name, data[:-9])
+    with pytest.raises(
+        LakeError, match=r"b-\w+/manifest.json: damaged: .* land the logs into a new"
+    ):
+        Lake.open(URL).batches()
+
+
 def test_reading_again_fetches_nothing_again(tmp_path: Path, memory: Memory) -> None:
     land([source(tmp_path, range(3))], URL, workers=1)
     assert trajtab("score", URL) == 0

@@ -67,9 +67,8 @@ def resolve(found: Sequence[Copy]) -> Resolution:
     left: list[Copy] = []
     for copy in (copy for copy in found if copy.batch is None):
         same = kept.get(copy.calls)
-        if (same is not None and not _replaces(copy, same)) or any(
-            copy.rank < kept[calls].rank for calls in index.longer(copy.calls)
-        ):
+        is_beaten = same is not None and not _replaces(copy, same)
+        if is_beaten or any(True for _ in index.longer(copy.calls)):
             left.append(copy)
             continue
         beaten = [*index.shorter(copy.calls), *(() if same is None else (same.calls,))]

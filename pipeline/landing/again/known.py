@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import polars as pl
+from xxhash import xxh3_128_hexdigest
 
 from pipeline.landing.again.standing import Standing
 from pipeline.schema import Runs, Tasks
@@ -74,6 +75,16 @@ class Known:
         for folder in folders:
             self._tasks.add(folder.name)
             self.sequence = max(self.sequence, folder.manifest["sequence"] + 1)
+
+    def name_for(self, name: str) -> str:
+        """Return the name for a batch that is not there: its own, if no other replaces rows of it.
+
+        Where another does, it was there, and somebody removed its folder. It would land with other
+        rows now, since those that were replaced are left out, and readers would skip the wrong ones.
+        """
+        while name in self._gone and name not in self._batches:
+            name = "b-" + xxh3_128_hexdigest(f"{name} again".encode())[:24]
+        return name
 
     def landed(self, identities: pl.Series) -> list[tuple[Folder, list[int]]]:
         """Return the rows, by batch, that hold one of these runs; replaced ones are left out."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -61,6 +62,7 @@ def commit(known: Known, staged: Staged, options: Options) -> Outcome:
 def _decided(known: Known, staged: Staged, options: Options, now: datetime) -> Decision[Outcome]:
     """Decide what of `staged` is new to the lake as it is."""
     known.refresh()
+    staged = replace(staged, name=known.name_for(staged.name))
     of_tasks = _new_tasks(known, staged)
     new_tasks = of_tasks.tables["tasks"].height if of_tasks else 0
     drafts = [of_tasks] if of_tasks else []

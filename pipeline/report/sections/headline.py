@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from pipeline.lake import Lake
+    from pipeline.current import Current
     from pipeline.metrics.metric import Metric
     from pipeline.policy import Policy
     from pipeline.tables.result import Result
@@ -44,9 +44,9 @@ COLUMNS = (
 ARROWS = {"higher": "↑\u00a0higher", "lower": "↓\u00a0lower"}
 
 
-def header(lake: Lake, policy: Policy, overview: dict[str, Any]) -> str:
+def header(state: Current, policy: Policy, overview: dict[str, Any]) -> str:
     """Return what the lake holds, and the policy in use."""
-    formats = sorted({form for batch in lake.batches() for form in batch.manifest["formats"]})
+    formats = sorted({form for batch in state.batches for form in batch.manifest["formats"]})
     pairs = [
         ("runs", f"{overview['n_runs']:,}"),
         ("tool calls", f"{overview['n_calls']:,}"),

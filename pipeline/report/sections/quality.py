@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pipeline.current import Current
-    from pipeline.lake import Lake
     from pipeline.metrics.metric import Metric
     from pipeline.report.found import Found
     from pipeline.tables.result import Result
@@ -38,11 +37,9 @@ ORACLES = {
 NULLS = "null values: "
 
 
-def quality(
-    lake: Lake, state: Current, found: Found, totals: Result, known: Mapping[str, Metric]
-) -> str:
+def quality(state: Current, found: Found, totals: Result, known: Mapping[str, Metric]) -> str:
     """Return the section: what did not land, is not scored, has no value, or is estimated."""
-    batches = lake.batches()
+    batches = state.batches
     pairs = [
         ("batches", len(batches)),
         ("batches without scores", len(state.unscored)),
