@@ -114,7 +114,7 @@ def compare(  # noqa: PLR0913 - the options of a question, all named
         with opened_arms(lake, asked, where) as arms:
             listed = arms.metrics(metrics)
             rows = paired(arms, listed, pair)
-            spread = spreads.spreads(arms.con, listed, rows)
+            spread = spreads.spreads(arms.con, listed, rows, pair)
             tasks = arms.con.table("tasks").pl()
     found = split(rows, listed, seed, resamples)
     table = comparison.table(found, spread)
