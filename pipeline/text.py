@@ -17,9 +17,10 @@ VERDICTS = {
 }  # fmt: skip
 """The signs of verdicts."""
 
-# Control characters, line separators, direction overrides, and halves of surrogate pairs.
+# Control characters, line separators, direction overrides, halves of surrogate pairs, and the two
+# that no XML may hold.
 _ACTIVE = re.compile(
-    "[\\x00-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ufeff\\ud800-\\udfff]"
+    "[\\x00-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ufeff\\ufffe\\uffff\\ud800-\\udfff]"
 )
 
 

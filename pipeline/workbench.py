@@ -123,13 +123,29 @@ def select(
         QueryError: it is not one SELECT statement, a parameter is none of its, or DuckDB refuses it.
     """
     try:
-        statement = _only_select(con.extract_statements(text))
+        statement = _only_select(con.extract_statements(_open_ended(text)))
         if unused := sorted({*(parameters or ())} - {*statement.named_parameters}):
             raise QueryError(f"the query has no ${unused[0]}: a parameter for it is given in vain")
         found = con.sql(statement, params=dict(parameters)) if parameters else con.sql(statement)
         return frame(found)
     except duckdb.Error as error:
         raise QueryError(refusal(error)) from error
+
+
+def _open_ended(text: str) -> str:
+    """Return a statement without the semicolon that ends it: it may have comments behind it.
+
+    >>> _open_ended("SELECT ';'; -- done;")
+    "SELECT ';'"
+    """
+    told = text.encode()  # tokens are placed by bytes
+    end = len(told)
+    for start, kind in reversed(duckdb.tokenize(text)):
+        if told[start : start + 1] == b";":
+            end = start
+        elif kind is not duckdb.token_type.comment:
+            break
+    return told[:end].decode()
 
 
 def _only_select(statements: list[Statement]) -> Statement:

@@ -270,6 +270,10 @@ class TestClosedDoor:
         with pytest.raises(QueryError, match="one SELECT statement"):
             select(con, text)
 
+    @pytest.mark.parametrize("end", [";", "; -- é;", ";; /* ; */", "-- ;\n; -- and so on\n;", ""])
+    def test_what_stands_behind_it_is_no_part_of_it(self, con, end):
+        assert select(con, f"-- ;é\nSELECT 'é;' AS ok {end}").rows() == [("é;",)]
+
     def test_pivot_with_its_values_is_a_select(self, lake):
         text = "SELECT tool_call FROM (PIVOT steps ON kind IN ('tool_call') USING count(*) GROUP BY run_id) ORDER BY ALL"
         assert answer(lake, text) == [(0,), (1,)]

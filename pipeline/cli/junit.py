@@ -1,6 +1,7 @@
 """A result as JUnit XML: a row is a test case, its `verdict` decides, other values are properties.
 
-The text columns before the verdict name a row, so that its name stays the same from run to run.
+What names a row stays the same from run to run: the columns up to the metric, or the k of pass@k,
+and the texts before the verdict.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 VERDICT = "verdict"
 REASON = "reason"
+KEYS = ("metric", "k")
+"""The last of the columns that tell the rows of a table apart."""
 FAILED = frozenset({"fail", "worse"})
 PASSED = frozenset({"pass", "better", "same", "changed"})
 
@@ -24,13 +27,13 @@ PASSED = frozenset({"pass", "better", "same", "changed"})
 def to_xml(result: Result) -> bytes:
     """Return the test suite. A row without a verdict passes.
 
-    One not judged is an error, or skipped where the result says that it exits with 0 all the same.
+    One not judged is an error where the command exits so, else skipped.
     """
     rows = result.rows
     verdicts = rows[VERDICT].to_list() if VERDICT in rows.columns else ["pass"] * rows.height
     failed = sum(verdict in FAILED for verdict in verdicts)
     unknown = sum(verdict not in PASSED | FAILED for verdict in verdicts)
-    lenient = result.facts.get("exit_code") == 0
+    lenient = result.facts.get("exit_code", 0) == 0
     counts = {"tests": str(rows.height), "failures": str(failed)}
     counts |= {"skipped" if lenient else "errors": str(unknown)}
     counts.setdefault("errors", "0")
@@ -50,10 +53,12 @@ def to_xml(result: Result) -> bytes:
 
 
 def _naming(rows: pl.DataFrame) -> list[str]:
-    """Return the text columns that together name a row: those before the verdict, if there is one."""
+    """Return the columns that together name a row."""
     names = rows.columns
-    naming = names[: names.index(VERDICT)] if VERDICT in names else names
-    return [name for name in naming if rows.schema[name] == pl.String]
+    known = names[: names.index(VERDICT)] if VERDICT in names else names
+    keys = max((names.index(key) + 1 for key in KEYS if key in names), default=0)
+    texts = [name for name in known[keys:] if rows.schema[name] == pl.String]
+    return [*known[:keys], *texts]
 
 
 def _case(suite: ET.Element, kind: str, values: dict[str, Any], naming: list[str]) -> ET.Element:

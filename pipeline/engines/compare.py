@@ -91,7 +91,7 @@ def compared(
             work = Count(question, tuple(metric.name for metric in some), told)
             exact(con, "tuples", received(engine.map_units(work, units)))
 
-        spread = spreads.spreads(con, listed, rows, scales, count)
+        spread = spreads.spreads(con, listed, rows, pair, scales, count)
         tasks = fetched(con.table("tasks"))
     finally:
         con.close()

@@ -38,6 +38,8 @@ def standard_error(values: NDArray[np.float64]) -> float | None:
 def detectable(differences: NDArray[np.float64], alpha: float, most: float = 0.0) -> float | None:
     """Return the smallest true difference found with power .8, given the spread seen.
 
+    None without a spread: of one task, or where all differences are equal.
+
     Args:
         differences: one per task.
         alpha: the level of one side.
@@ -47,7 +49,7 @@ def detectable(differences: NDArray[np.float64], alpha: float, most: float = 0.0
     0.142
     """
     error = standard_error(differences)
-    if error is None:
+    if not error:
         return None
     degrees = len(differences) - 1
     decides = float(special.stdtrit(degrees, 1 - alpha)) * error

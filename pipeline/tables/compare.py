@@ -115,7 +115,7 @@ def compare(  # noqa: PLR0913 - the options of a question, all named
         with opened_arms(lake, asked, where) as arms:
             listed = arms.metrics(metrics)
             rows = paired(arms, listed, pair)
-            spread = spreads.spreads(arms.con, listed, rows)
+            spread = spreads.spreads(arms.con, listed, rows, pair)
             tasks = fetched(arms.con.table("tasks"))
     found = split(rows, listed, seed, resamples)
     table = comparison.table(found, spread)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from pipeline.metrics.metric import Metric
+    from pipeline.tables.pairing import Pair
 
     class Counting(Protocol):
         """Creates the table `tuples`."""
@@ -46,6 +47,7 @@ def spreads(
     con: DuckDBPyConnection,
     metrics: Sequence[Metric],
     rows: pl.DataFrame,
+    pair: Pair = "task",
     scales: dict[str, float] | None = None,
     count: Counting | None = None,
 ) -> dict[Key, Spread]:
@@ -58,6 +60,7 @@ def spreads(
         con: the connection.
         metrics: of the comparison.
         rows: the pairs.
+        pair: what they were paired by.
         scales: of the metrics; None finds them in `arm_runs`.
         count: creates the table `tuples` for some metrics, of all runs of the arms or of those
             of the table `shared`; None counts the view `arm_runs`.
@@ -76,7 +79,7 @@ def spreads(
         found |= _spread(con, part, scales)
     for metric in metrics:
         if metric.name not in everywhere:
-            _create_shared(con, metric)
+            _create_shared(con, metric, pair)
             count([metric], shared=True)
             found |= _spread(con, [metric], scales)
     return found
@@ -94,20 +97,24 @@ def _everywhere(rows: pl.DataFrame) -> set[str]:
     return set(kept.filter(~pl.col("left_out"))["metric"])
 
 
-def _create_shared(con: DuckDBPyConnection, metric: Metric) -> None:
-    """Create the table `shared`: the tasks, or trials, that both arms have a value of."""
+def _create_shared(con: DuckDBPyConnection, metric: Metric, pair: Pair) -> None:
+    """Create the table `shared`: the tasks, or trials, that both arms have a value of.
+
+    Of tasks it has no column trial: a trial without a number is null there, and paired, too.
+    """
     create_sides(con, metric)
-    con.execute("""
+    trial = ", trial" if pair == "trial" else ""
+    con.execute(f"""
         CREATE OR REPLACE TEMP TABLE shared AS
-        SELECT suite, task_id, alone, trial
+        SELECT suite, task_id, alone{trial}
         FROM sides JOIN tasks USING (task)
-        WHERE baseline_n > 0 AND candidate_n > 0""")
+        WHERE baseline_n > 0 AND candidate_n > 0""")  # noqa: S608 - a name of ours
 
 
 def only_shared(con: DuckDBPyConnection) -> str:
     """Return the runs of the arms that are of the table `shared`."""
-    (trials,) = con.sql("SELECT count(trial) FROM shared").fetchall()[0]
-    by_trial = "AND shared.trial IS NOT DISTINCT FROM r.trial" if trials else ""
+    paired = "trial" in con.table("shared").columns
+    by_trial = "AND shared.trial IS NOT DISTINCT FROM r.trial" if paired else ""
     return f"""
         (SELECT r.* FROM arm_runs AS r SEMI JOIN shared
             ON shared.suite IS NOT DISTINCT FROM r.suite

@@ -71,9 +71,10 @@ def trend(
         policy: the policy's file or preset; None is the lake's own.
 
     Returns:
-        Rows of bucket, metric (String), n_total, n_scored, n_null, n_error (Int64), mean, ci_low,
-        ci_high, delta, delta_low, delta_high (Float64, in the unit of the metric), changed (Boolean)
-        and verdict (Enum: better, worse, changed, inconclusive).
+        Rows of bucket (Date of days and weeks, Datetime in UTC of hours, else the column's own
+        dtype), metric (String), n_total, n_scored, n_null, n_error (Int64), mean, ci_low, ci_high,
+        delta, delta_low, delta_high (Float64, in the unit of the metric), changed (Boolean) and
+        verdict (Enum: better, worse, changed, inconclusive).
 
     Raises:
         UnknownNameError: no such column or metric.

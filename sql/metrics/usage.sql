@@ -2,8 +2,9 @@
 --
 -- Parameters  One list per column of steps, in any order: kinds (llm_call, tool_call, final or
 --             message), names (of tools, beside kinds), turn_indexes, and per step tokens.
--- Nulls       A NULL list gives NULL. NULL elements are skipped; turns and tokens are NULL when
---             no element is known, and tokens where their sum needs more than 64 bits.
+-- Nulls       A NULL list gives NULL (of total_tokens, two of them). NULL elements are skipped;
+--             turns and tokens are NULL when no element is known, and tokens where their sum needs
+--             more than 64 bits.
 -- Empty       Counts are 0, turns and tokens NULL.
 -- Types       BIGINT
 -- Formulas    n_steps        |T|, the rows that are no message

@@ -138,3 +138,24 @@ def test_results_come_where_talk_cannot(lake):
     seen = _shell(f"trajtab aggregate {lake} --metric f1 --format csv 2>{FULL}")
 
     assert seen.stdout.splitlines()[1].startswith("f1,48,")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_results_cut_short_are_told(tmp_path, unbuffered):
+    """A file that may not grow: the system takes a part, and Python without a buffer is content."""
+    line = (
+        f"ulimit -f 8; PYTHONUNBUFFERED={unbuffered} trajtab metrics --format json > {tmp_path}/m"
+    )
+    seen = _shell(line)
+
+    assert (seen.returncode, seen.stderr) == (2, "trajtab: error: cannot write: File too large\n")
+
+
+@pytest.mark.usefixtures("lake")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_leaves_in_the_middle(unbuffered):
+    writing = f"PYTHONUNBUFFERED={unbuffered} trajtab sql lake 'FROM range(100000)' --format csv"
+    seen = _shell(f"{{ {writing}; echo $? >&2; }} | head -c 10")
+
+    assert seen.stdout == "range\n0\n1\n"
+    assert seen.stderr == "141\n"

@@ -154,7 +154,7 @@ class TestJunit:
         rows = pl.DataFrame(
             {"metric": ["f1", "a&b", "c"], "verdict": ["pass", "fail", "inconclusive"]}
         )
-        root = ET.fromstring(encode(Result("gate", rows, []), "xml"))  # noqa: S314 - our own output
+        root = ET.fromstring(encode(Result("gate", rows, [], facts={"exit_code": 1}), "xml"))  # noqa: S314 - our own output
         assert root.attrib == {"tests": "3", "failures": "1", "errors": "1"}
         cases = {case.get("name"): [part.tag for part in case] for case in root.iter("testcase")}
         assert cases == {
@@ -166,6 +166,25 @@ class TestJunit:
     def test_control_characters_leave_it_well_formed(self):
         root = ET.fromstring(encode(RESULT, "xml"))  # noqa: S314 - same
         assert root.get("tests") == "3"
+
+    @pytest.mark.parametrize("text", ["\ufffe", "\uffff", "\x00", "]]>", "\U0001fffe"])
+    def test_any_text_is_xml(self, text):
+        rows = pl.DataFrame({"metric": [text]})
+        ET.fromstring(encode(Result("aggregate", rows, [text]), "xml"))  # noqa: S314 - same
+
+    def test_what_tells_rows_apart_is_in_their_names(self):
+        """Trials and ks are numbers; counts and what varies from run to run name nothing."""
+        rows = pl.DataFrame(
+            {"trial": [0, 1, None], "agent": ["a", "a", None], "k": [1, 2, 4], "n_tasks": [3, 4, 5]}
+        )
+        root = ET.fromstring(encode(Result("passk", rows, []), "xml"))  # noqa: S314 - same
+        names = [case.get("name") for case in root.iter("testcase")]
+        assert names == ["trial=0, agent=a, k=1", "trial=1, agent=a, k=2", "k=4"]
+
+    def test_a_row_without_a_verdict_is_no_error_where_the_command_exits_with_0(self):
+        rows = pl.DataFrame({"bucket": ["v1", "v2"], "metric": "f1", "verdict": [None, "worse"]})
+        root = ET.fromstring(encode(Result("trend", rows, []), "xml"))  # noqa: S314 - same
+        assert (root.get("errors"), root.get("skipped"), root.get("failures")) == ("0", "1", "1")
 
 
 def test_markdown_marks_changes_and_verdicts_as_a_terminal_does():

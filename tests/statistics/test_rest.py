@@ -55,6 +55,7 @@ def test_detectable_drop_must_exceed_what_is_allowed():
 def test_nothing_is_known_of_one_value():
     assert standard_error(np.array([1.0])) is None
     assert detectable(np.array([1.0]), 0.05) is None
+    assert detectable(np.array([0.2, 0.2, 0.2]), 0.05, most=0.05) is None
 
 
 def test_equal_values_have_no_error():

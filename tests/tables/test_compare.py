@@ -61,6 +61,16 @@ class TestMeans:
         assert (by_trial["baseline_mean"], by_trial["candidate_mean"]) == (0.5, 0.75)
         assert (by_trial["n_baseline"], by_trial["baseline_p50"]) == (1, 0.5)
 
+    def test_trials_without_a_number_pair_with_such_alone(self, lake):
+        """The numbered trials, 0 against 1, share no number: .25 and .75 spread, no more."""
+        runs = arms("f1", [("a", [0.0, 0.25, 0.75], [0.5])])
+        numbers = pl.Series("trial", [0, None, None, 1], dtype=pl.UInt32)
+        more = arms("f1", [("a", [], 0.5)]).with_columns(trial=pl.lit(None, dtype=pl.UInt32))
+        made = lake(pl.concat([runs.with_columns(numbers), more], how="vertical_relaxed"))
+        row = one(compare(made, **ARMS, metrics=["f1"], pair="trial"), "f1")
+        assert (row["n_baseline"], row["baseline_mean"], row["baseline_p25"]) == (2, 0.5, 0.375)
+        assert row["baseline_std"] == pytest.approx(sqrt(0.125), rel=1e-12)
+
     def test_large_sums_do_not_wrap(self, lake):
         """Tokens 4e9 and more in one trial (S9)."""
         made = lake(arms("total_tokens", [("a", [8 * 10**9] * 2, 10**9)]))

@@ -146,6 +146,12 @@ class TestPass:
         assert row["verdict"] == "inconclusive"
         assert f"a drop of {row['mde']:.3g} would be found with power 0.8" in row["reason"]
 
+    def test_equal_drops_say_nothing_of_what_would_have_been_found(self, judge):
+        """Three tasks, .2 each: no larger drop would be found either."""
+        row = only(judge(arms("f1", [(i, 0.9, 0.7) for i in range(3)]), rule("f1", max_drop=0.05)))
+        assert (row["verdict"], row["mde"]) == ("inconclusive", None)
+        assert row["reason"] == "3 shared tasks, 5 are needed"
+
 
 class TestOwnLimits:
     def test_28_of_31_is_above_point_8(self, judge):
