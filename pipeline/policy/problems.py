@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from math import inf, isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -67,6 +67,12 @@ def problems(policy: Policy) -> list[str]:
         if rule.default is not msgspec.UNSET and any(mark in rule.arg for mark in "*?[")
     ]
     found += [
+        f"match.rule {number}: {kind} holds nan or inf, which no JSON argument can be"
+        for number, rule in enumerate(policy.match.rule, 1)
+        for kind in ("default", "map")
+        if rule_of_kind(rule, kind) and not _spellable(getattr(rule, kind))
+    ]
+    found += [
         f"metric {number}: needs a name and sql"
         for number, m in enumerate(policy.metric, 1)
         if not (m.name and m.sql)
@@ -77,6 +83,15 @@ def problems(policy: Policy) -> list[str]:
         if not (check.name and check.sql)
     ]
     return found
+
+
+def _spellable(value: Any) -> bool:
+    """Tell whether JSON can spell a value: TOML has numbers that JSON has not."""
+    if isinstance(value, float):
+        return isfinite(value)
+    if isinstance(value, dict):
+        return all(map(_spellable, value.values()))
+    return all(map(_spellable, value)) if isinstance(value, list) else True
 
 
 def _bad_regex(patterns: list[str]) -> list[tuple[str, str]]:

@@ -29,6 +29,12 @@ WRONG = {
     "no window": ("[backtracking]\nwindow = 0", "backtracking.window is 0; a number from 1"),
     "steps beyond counting": ("[recovery]\nmax_steps = 9223372036854775807", "recovery.max_steps is"),
     "less than no call": ("[invariants]\nmax_calls = -1", "invariants.max_calls is -1; a number from 0"),
+    "a default that JSON cannot spell": (
+        '[[match.rule]]\narg = "q"\ndefault = [{a = nan}]', "match.rule 1: default holds nan or inf",
+    ),
+    "a map to what JSON cannot spell": (
+        '[[match.rule]]\nmap = {none = inf}', "match.rule 1: map holds nan or inf",
+    ),
     "more decimals than there are": (
         '[[match.rule]]\narg = "q"\nround = -99999999999999999999', "match.rule 1: round is",
     ),
