@@ -33,7 +33,7 @@ WRONG = {
         '[[match.rule]]\narg = "q"\ndefault = [{a = nan}]', "match.rule 1: default holds nan or inf",
     ),
     "a map to what JSON cannot spell": (
-        '[[match.rule]]\nmap = {none = inf}', "match.rule 1: map holds nan or inf",
+        "[[match.rule]]\nmap = {none = inf}", "match.rule 1: map holds nan or inf",
     ),
     "more decimals than there are": (
         '[[match.rule]]\narg = "q"\nround = -99999999999999999999', "match.rule 1: round is",
