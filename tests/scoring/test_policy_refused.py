@@ -11,7 +11,10 @@ from pipeline.policy import parse
 
 WRONG = {
     "a word": ('[match]\nargs = "exakt"', "match.args is 'exakt'; exact | names | actual_has"),
-    "a word in a table": ('[match.tools]\n"s*" = "Names"', "match.tools[...] is 'Names'; exact | "),
+    "a word in a table": (
+        '[match.tools]\n"*" = "names"\n"s[12].*" = "Names"', "match.tools['s[12].*'] is 'Names'; exact | ",
+    ),
+    "no word in a table": ("[match.tools]\nsearch = 5", "Expected `str`, got `int` at match.tools['search']"),
     "a word that may be absent": (
         '[[match.rule]]\narg = "q"\ncase = "upper"', "match.rule[0].case is 'upper'; lower is needed",
     ),
