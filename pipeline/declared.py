@@ -11,7 +11,7 @@ from pipeline.errors import InputError, UnknownNameError
 
 Declared = TypeVar("Declared", bound=msgspec.Struct)
 
-_ENTRY = re.compile(r"([\w.]+)\[\.\.\.\]")
+_ENTRY = re.compile(r"(?:^| at )([\w.]+)\[\.\.\.\]")
 _WORD = re.compile(r"Invalid enum value (.*) - at `\$\.(.*)`")
 
 
