@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MOST = 2**31 - 1
 """The greatest number of steps, calls or repeats that a policy may name."""
+MOST_WEIGHT = 1e9
+"""Weights are brought to whole numbers of equal proportions, and those to doubles."""
 MOST_DECIMALS = 400
 """Beyond what a double can have, before or after its point."""
 
@@ -39,6 +41,11 @@ def problems(policy: Policy) -> list[str]:
     weights = msgspec.structs.astuple(policy.composite)
     if not all(isfinite(weight) and weight >= 0 for weight in weights) or not any(weights):
         found.append("composite: weights must be numbers, not negative, nor all 0")
+    found += [
+        f"composite.{name} is {weight:g}; 0, or from {1 / MOST_WEIGHT:g} to {MOST_WEIGHT:g} is needed"
+        for name, weight in msgspec.structs.asdict(policy.composite).items()
+        if 0 < weight < 1 / MOST_WEIGHT or MOST_WEIGHT < weight < inf
+    ]
     for key, patterns in (
         ("errors.patterns", policy.errors.patterns),
         ("backtracking.abandon_patterns", back.abandon_patterns),

@@ -26,6 +26,8 @@ WRONG = {
     ),
     "a weight that is no number": ("[composite]\nlength = nan", "weights must be numbers"),
     "a weight without end": ("[composite]\nlength = inf", "weights must be numbers"),
+    "a weight beyond reason": ("[composite]\nlength = 1e308", "composite.length is 1e+308; 0, or from"),
+    "a weight below reason": ("[composite]\ntokens = 1e-320", "composite.tokens is 9.99989e-321; 0, or"),
     "a window beyond counting": (
         "[backtracking]\nwindow = 99999999999999999999", "a number from 1 to 2147483647 is needed",
     ),
