@@ -130,7 +130,7 @@ def load(named: str | os.PathLike[str]) -> Rubric:
             f"{named}: no such rubric file; shipped are {', '.join(PRESET + n for n in presets())}"
         )
     try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
+        told = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{named}: no TOML: {error}") from error
     return parse(told, str(named))
