@@ -11,6 +11,7 @@ from pipeline.errors import InputError, UnknownNameError
 
 Declared = TypeVar("Declared", bound=msgspec.Struct)
 
+_ENTRY = re.compile(r"(?:^| at )([\w.]+)\[\.\.\.\]")
 _WORD = re.compile(r"Invalid enum value (.*) - at `\$\.(.*)`")
 
 
@@ -25,7 +26,7 @@ def declared(told: dict[str, Any], kind: type[Declared], where: str) -> Declared
     try:
         return msgspec.convert(told, kind)
     except msgspec.ValidationError as error:
-        raise InputError(f"{where}: {_plain(str(error), kind)}") from error
+        raise InputError(f"{where}: {_with_entry(_plain(str(error), kind), told, kind)}") from error
 
 
 def _refuse_unknown(
@@ -46,6 +47,25 @@ def _structs(hint: Any) -> list[type[msgspec.Struct]]:
     """Return the structs of a type: itself, or those it lists."""
     kinds = (hint, *get_args(hint))
     return [one for one in kinds if isinstance(one, type) and issubclass(one, msgspec.Struct)]
+
+
+def _with_entry(message: str, told: dict[str, Any], kind: type[msgspec.Struct]) -> str:
+    """Name the entry of a table whose keys are the user's own, which msgspec calls `[...]`."""
+    if (found := _ENTRY.search(message)) is None:
+        return message
+    at, hint = told, kind
+    for name in found[1].split("."):
+        at, hint = at[name], get_type_hints(hint)[name]
+    key = next(key for key, value in at.items() if not _converts({key: value}, hint))
+    return message.replace(f"{found[1]}[...]", f"{found[1]}[{key!r}]")
+
+
+def _converts(value: Any, kind: Any) -> bool:
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        return False
+    return True
 
 
 def _plain(message: str, kind: type[msgspec.Struct]) -> str:

@@ -70,7 +70,7 @@ def load(named: str | None) -> Config:
         return Config({}, "")
     refuse_no_file(path, "configuration file")
     try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
+        told = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: no TOML: {error}") from error
     top = {} if path.name == PROJECT.name else told

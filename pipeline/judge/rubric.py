@@ -129,7 +129,7 @@ def load(named: str | os.PathLike[str]) -> Rubric:
     shipped = ", ".join(PRESET + name for name in presets())
     refuse_no_file(path, "rubric file", f"; shipped are {shipped}")
     try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
+        told = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{named}: no TOML: {error}") from error
     return parse(told, str(named))

@@ -129,7 +129,8 @@ def metrics() -> list[Metric]:
         Metric(
             name="composite", family="composite", kind="fraction", better="higher",
             meaning="weighted mean of length, precision, backtracking, recovery, token and error figures",
-            formula=f"Σ weight·part / Σ weight over known parts; {listed} unless the policy says otherwise",
+            formula=f"Σ weight·part / Σ weight over known parts; {listed} unless the policy says otherwise; "
+            "recovery is 1 when calls were made and none failed",
             null="null when less than half the weight is known",
             value=pl.col("composite"), rests_on=rests_on,
         ),

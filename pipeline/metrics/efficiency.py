@@ -14,6 +14,7 @@ from pipeline.metrics.ratio import ratio
 
 FREE_TOKENS = 500
 """Tokens per useful call up to which a run is as thrifty as can be."""
+USEFUL = "useful = m − errors (a call without an error signal is useful)"
 
 
 def min_steps(
@@ -160,14 +161,14 @@ def metrics() -> list[Metric]:
         Metric(
             name="token_efficiency", family="efficiency", kind="fraction", better="higher",
             meaning=f"how few tokens a useful call took: 1 up to {FREE_TOKENS} tokens each",
-            formula="min(1, 500 / max(500, tokens / useful)), useful = m − errors",
+            formula=f"min(1, 500 / max(500, tokens / useful)), {USEFUL}",
             null="null when tokens are not logged or m = 0; 0 when calls were made and none was useful",
             value=token_efficiency(tokens, m, errors), rests_on=spent,
         ),
         Metric(
             name="token_efficiency_log", family="efficiency", kind="amount", better="higher",
             meaning="useful calls per natural logarithm of the tokens spent",
-            formula="useful / ln(1 + tokens), useful = m − errors",
+            formula=f"useful / ln(1 + tokens), {USEFUL}",
             null="null at 0 tokens and when none are logged",
             value=token_efficiency_log(tokens, m, errors), rests_on=spent, unit="calls per ln token",
         ),

@@ -10,7 +10,7 @@ from pipeline.errors import UnknownNameError
 from pipeline.metrics.causes import causes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from pipeline.metrics.metric import Metric
 
@@ -18,11 +18,11 @@ ALWAYS = ("n_expected", "n_calls", "success")
 """What tells a run for which nothing was expected and nothing called; and a key of scores."""
 
 
-def named(known: Mapping[str, Metric], patterns: Sequence[str]) -> list[str]:
+def named(known: Collection[str], patterns: Sequence[str]) -> list[str]:
     """Return the metrics that the patterns name, in the order of the patterns.
 
     Args:
-        known: all metrics by name.
+        known: the names of all metrics.
         patterns: names, or globs such as `*_names`.
 
     Raises:
@@ -41,19 +41,16 @@ def named(known: Mapping[str, Metric], patterns: Sequence[str]) -> list[str]:
     return list(found)
 
 
-def kept(known: Mapping[str, Metric], patterns: Sequence[str]) -> dict[str, Metric]:
-    """Return the metrics scored: those named, the counts they are pooled from, what tells their nulls.
+def kept(known: Mapping[str, Metric], asked: Collection[str]) -> dict[str, Metric]:
+    """Return the metrics scored: those asked for, the counts they are pooled from, what tells their nulls.
 
     In the order of `known`.
-
-    Raises:
-        UnknownNameError: a pattern names no metric.
 
     >>> from pipeline.metrics.registry import metrics
     >>> list(kept(metrics(), ["error_rate"]))
     ['error_rate', 'n_errors', 'success', 'n_calls', 'n_expected']
     """
-    wanted = {*named(known, patterns), *ALWAYS}
+    wanted = {*asked, *ALWAYS}
     told = " ".join(_sql(known[name]) for name in wanted)
     wanted |= set(re.findall(r"\w+", told))
     return {name: metric for name, metric in known.items() if name in wanted}

@@ -274,8 +274,11 @@ def _counts(level: str) -> list[Metric]:
     count = partial(of_calls, "overlap", "count", level)
     n, m, tp = pl.col(f"n_overlap{level}"), pl.col("n_calls"), pl.col(f"tp{level}")
     what = words(level)
+    matched = "Σ min(count in E, count in A)"
+    if not level:
+        matched += "; a maximum one-to-one matching where equality is only a relation"
     return [
-        count("tp", f"matched {what}, with repetition", "Σ min(count in E, count in A)", tp),
+        count("tp", f"matched {what}, with repetition", matched, tp),
         count(
             "n_missing", f"expected {what} that did not happen", "n − tp", n - tp, better="lower"
         ),

@@ -19,7 +19,7 @@ Better = Literal["higher", "lower", "neither"]
 ERRORS = "the format's error signal, or the policy's [errors]"
 CALLS = "tool names and arguments"
 NOT_CAPTURED = "null where the arguments of a call were not captured"
-NO_SIGNAL = "null where no call of the run carries an error signal"
+NO_SIGNAL = "null where calls were made and none carries an error signal"
 
 
 def error_rate(n_errors: pl.Expr, n_calls: pl.Expr) -> pl.Expr:

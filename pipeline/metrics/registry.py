@@ -64,12 +64,23 @@ def scored(policy: Policy | None) -> dict[str, Metric]:
     Raises:
         UnknownNameError: `[scores] metrics` names one nobody knows.
     """
-    return _kept(tuple(policy.scores.metrics)) if policy and policy.scores.metrics else metrics()
+    if policy is None or not policy.scores.metrics:
+        return metrics()
+    read = frozenset[str]().union(*(metric.words() for metric in policy.metric))
+    return _kept(tuple(_asked(policy)), read.intersection(metrics()))
 
 
 @cache
-def _kept(patterns: tuple[str, ...]) -> dict[str, Metric]:
-    return kept.kept(metrics(), patterns)
+def _kept(asked: tuple[str, ...], read: frozenset[str]) -> dict[str, Metric]:
+    known = metrics()
+    return kept.kept(known, {*known.keys() & set(asked), *read})
+
+
+def _asked(policy: Policy) -> list[str]:
+    """Return the metrics that `[scores] metrics` names, the policy's own among them."""
+    return kept.named(
+        [*metrics(), *(metric.name for metric in policy.metric)], policy.scores.metrics
+    )
 
 
 def get(name: str, policy: Policy | None = None, more: Iterable[Metric] = ()) -> Metric:
@@ -98,10 +109,11 @@ def headline(policy: Policy | None = None, more: Iterable[Metric] = ()) -> list[
     known = metrics_for(policy, more)
     if policy is None or not policy.scores.metrics:
         return [name for name, metric in known.items() if metric.headline]
-    asked = kept.named(metrics(), policy.scores.metrics)
-    figures = [name for name in asked if known[name].kind != "text"]
+    figures = [name for name in _asked(policy) if known[name].kind != "text"]
     return figures + [
-        name for name, metric in known.items() if metric.headline and name not in metrics()
+        name
+        for name, metric in known.items()
+        if metric.headline and name not in {*metrics(), *figures}
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from math import inf, isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MOST = 2**31 - 1
 """The greatest number of steps, calls or repeats that a policy may name."""
+MOST_WEIGHT = 1e9
+"""Weights are brought to whole numbers of equal proportions, and those to doubles."""
 MOST_DECIMALS = 400
 """Beyond what a double can have, before or after its point."""
 
@@ -39,6 +41,11 @@ def problems(policy: Policy) -> list[str]:
     weights = msgspec.structs.astuple(policy.composite)
     if not all(isfinite(weight) and weight >= 0 for weight in weights) or not any(weights):
         found.append("composite: weights must be numbers, not negative, nor all 0")
+    found += [
+        f"composite.{name} is {weight:g}; 0, or from {1 / MOST_WEIGHT:g} to {MOST_WEIGHT:g} is needed"
+        for name, weight in msgspec.structs.asdict(policy.composite).items()
+        if 0 < weight < 1 / MOST_WEIGHT or MOST_WEIGHT < weight < inf
+    ]
     for key, patterns in (
         ("errors.patterns", policy.errors.patterns),
         ("backtracking.abandon_patterns", back.abandon_patterns),
@@ -67,6 +74,12 @@ def problems(policy: Policy) -> list[str]:
         if rule.default is not msgspec.UNSET and any(mark in rule.arg for mark in "*?[")
     ]
     found += [
+        f"match.rule {number}: {kind} holds nan or inf, which no JSON argument can be"
+        for number, rule in enumerate(policy.match.rule, 1)
+        for kind in ("default", "map")
+        if rule_of_kind(rule, kind) and not _spellable(getattr(rule, kind))
+    ]
+    found += [
         f"metric {number}: needs a name and sql"
         for number, m in enumerate(policy.metric, 1)
         if not (m.name and m.sql)
@@ -77,6 +90,15 @@ def problems(policy: Policy) -> list[str]:
         if not (check.name and check.sql)
     ]
     return found
+
+
+def _spellable(value: Any) -> bool:
+    """Tell whether JSON can spell a value: TOML has numbers that JSON has not."""
+    if isinstance(value, float):
+        return isfinite(value)
+    if isinstance(value, dict):
+        return all(map(_spellable, value.values()))
+    return all(map(_spellable, value)) if isinstance(value, list) else True
 
 
 def _bad_regex(patterns: list[str]) -> list[tuple[str, str]]:

@@ -44,7 +44,9 @@ def load(named: str | None, where: str = "") -> Policy:
     refuse_no_file(path, "policy file", where)
     content = path.read_bytes()
     try:
-        text = convert(content, named).policy if are_criteria(content) else content.decode()
+        text = (
+            convert(content, named).policy if are_criteria(content) else content.decode("utf-8-sig")
+        )
         told = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{named}: no TOML: {error}") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal
 
 import msgspec
@@ -141,6 +142,10 @@ class UserMetric(Section, frozen=True):
     name: str = ""
     sql: str = ""
     direction: Literal["higher", "lower", "neither"] = "higher"
+
+    def words(self) -> frozenset[str]:
+        """Return the words of its SQL in lower case: every column it reads is among them."""
+        return frozenset(re.findall(r"\w+", self.sql.lower()))
 
 
 def rule_of_kind(rule: Rule, kind: str) -> bool:

@@ -6,7 +6,6 @@ together: no aggregate, no window, no other table.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 def run_columns(policy: Policy) -> tuple[str, ...]:
     """Return the run columns whose name occurs in the SQL of some metric."""
-    words = {word for metric in policy.metric for word in re.findall(r"\w+", metric.sql.lower())}
+    words = frozenset[str]().union(*(metric.words() for metric in policy.metric))
     return tuple(name for name in Runs.names() if name in words)
 
 

@@ -88,7 +88,11 @@ def load(named: str | os.PathLike[str]) -> tuple[GateFile, bytes]:
     refuse_no_file(path, "gate file")
     content = path.read_bytes()
     try:
-        text = convert(content, str(named)).gate if are_criteria(content) else content.decode()
+        text = (
+            convert(content, str(named)).gate
+            if are_criteria(content)
+            else content.decode("utf-8-sig")
+        )
         told = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{named}: no TOML: {error}") from error

@@ -98,6 +98,17 @@ def test_a_last_line_cut_off(tmp_path: Path, cut: int) -> None:
     assert [row[1:] for row in rejects_of(lake)] == [(2, len(GOOD) + 1, "truncated")]
 
 
+def test_an_expected_argument_no_double_can_hold_costs_no_run(tmp_path: Path) -> None:
+    """It lands like an actual one, in one list of calls and in several."""
+    calls = b'[{"tool_name":"f","tool_args":{"x":1e400}}]'
+    line = b'{"run_id":"%b","steps":[],"expected":%b}'
+    lake = landed(
+        tmp_path, b"\n".join([line % (b"a", calls), line % (b"b", b" [ %b , [] ]" % calls)])
+    )
+    assert ids(lake) == ["a", "b"]
+    assert rejects_of(lake) == []
+
+
 def args_of(lake: Path) -> str:
     return str(steps_of(lake)["tool_args"].item())
 

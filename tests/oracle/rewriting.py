@@ -69,7 +69,8 @@ def day_of(text: str) -> str:
 def instant_of(text: str) -> str:
     try:
         when = datetime.fromisoformat(text)
-        return (when if when.tzinfo else when.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
+        beyond = re.sub(r"(.*[.,][0-9]{6}([0-9]*).*)|.*", r"\2", text).rstrip("0")
+        return f"{(when if when.tzinfo else when.replace(tzinfo=UTC)).astimezone(UTC)} {beyond}"
     except (ValueError, OverflowError):
         return text
 
@@ -140,13 +141,14 @@ def without(rules: list[Rule], tool: str, value: Any, path: str) -> Any:
     return {k: without(rules, tool, v, below(path, k)) for k, v in kept.items()}
 
 
-def with_default(args: dict[str, Any], path: list[str], default: Any) -> None:
+def with_default(held: Any, path: list[str], default: Any) -> None:
     """Fill in what is missing; where the object that should hold it is missing, nothing is."""
-    for key in path[:-1]:
-        args = args.get(key)  # type: ignore[assignment]
-        if not isinstance(args, dict):
-            return
-    args.setdefault(path[-1], default)
+    for item in held if isinstance(held, list) else ():
+        with_default(item, path, default)
+    if isinstance(held, dict) and path[1:]:
+        with_default(held.get(path[0]), path[1:], default)
+    elif isinstance(held, dict):
+        held.setdefault(path[0], default)
 
 
 def rewritten(rules: list[Rule], tool: str, args: Arguments) -> Arguments:

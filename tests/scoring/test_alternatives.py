@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracle import NOT_CAPTURED
 from oracle.policies import Made, Wanted, outcome
 from scoring.drawing import few, made, policies, rules, wanted
 from scoring.ruling import (
@@ -80,6 +82,37 @@ def test_alternatives_by_hand() -> None:
     assert (
         scored({"match": {}}, [record(0, later, actual)])[0]["reference_id"] == 1
     )  # in_order 1/2, not 0
+
+
+HIDDEN = Made("f", NOT_CAPTURED)
+UNKNOWN: list[tuple[list[list[Wanted]], list[Made], tuple[int, int | None, int]]] = [
+    # the second may be met exactly, and nobody knows
+    ([needed("h"), [Wanted("f", {"x": 1})]], [HIDDEN], (1, None, 1)),
+    ([needed("ab"), [*needed("a"), Wanted("f", {"x": 1})]], [*named("a"), HIDDEN], (1, None, 1)),
+    # one that takes any arguments is met for certain, wherever it stands
+    ([[Wanted("f", {"x": 1})], [Wanted("f")]], [HIDDEN], (1, 1, 1)),
+    ([[Wanted("f")], [Wanted("f", {"x": 1})]], [HIDDEN], (0, 1, 1)),
+    # f1 2/3, where the other reaches 1/2 even by names
+    ([[Wanted("f", {"x": 1}), *needed("d")], needed("a")], [*named("a"), HIDDEN], (1, 0, 0)),
+]
+
+
+@pytest.mark.parametrize("unit", ["run", "turn"])
+@pytest.mark.parametrize(
+    "more", [{}, {"scores": {"metrics": ["exact_match", "exact_match_names"]}}]
+)
+def test_an_alternative_that_cannot_be_judged_is_ranked_by_names(
+    unit: str, more: dict[str, Any]
+) -> None:
+    records = [
+        record(i, [[expected_call(e) for e in one] for one in references], actual)
+        for i, (references, actual, _) in enumerate(UNKNOWN)
+    ]
+    rows = scored({"match": {"unit": unit}, **more}, records)
+    kept = [(row["reference_id"], row["exact_match"], row["exact_match_names"]) for row in rows]
+    assert kept == [right for *_, right in UNKNOWN]
+    unknown = [row["status"] == "args_not_captured" for row in rows]
+    assert unknown == [exact is None for _, exact, _ in kept]
 
 
 def test_only_the_actors_asked_for_are_heard() -> None:

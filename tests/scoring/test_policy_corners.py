@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from making import call, run, scores_of, want, write
@@ -35,12 +35,22 @@ def test_listed_arguments_count_only_where_the_policy_says_so(tmp_path: Path) ->
     assert found == {"plain": [0], "listed": [1]}
 
 
-def test_a_turn_beyond_reason_is_told_not_laid_out(tmp_path: Path) -> None:
-    land(
-        [write(tmp_path / "a.jsonl", [run("r", call("a", turn_index=20_000_000), expected=[])])],
-        tmp_path / "lake",
-    )
+BEYOND = {
+    "of the run": (run("r", call("a", turn_index=20_000_000), expected=[]), "'r': it has user turn 20000000"),
+    "of its reference": (
+        run("r", call("a"), expected=[want("a", turn_index=4_000_000_000)]),
+        "'r': its reference has user turn 4000000000",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("record", "told"), BEYOND.values(), ids=BEYOND)
+def test_a_turn_beyond_reason_is_told_not_laid_out(
+    tmp_path: Path, record: dict[str, Any], told: str
+) -> None:
+    nowhere = run("free", call("a", turn_index=20_000_000))  # compared with nothing
+    land([write(tmp_path / "a.jsonl", [nowhere, record])], tmp_path / "lake")
     policy = tmp_path / "turns.toml"
     policy.write_text('[match]\nunit = "turn"\n')
-    with pytest.raises(InputError, match="user turn 20000001"):
+    with pytest.raises(InputError, match=told):
         score(tmp_path / "lake", policy=str(policy))

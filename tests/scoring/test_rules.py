@@ -12,6 +12,7 @@ from pipeline.errors import InputError
 
 YEAR_ONE = "0001-01-01T00:00:00+05:00"
 YEAR_9999 = "9999-12-31T23:59:59-05:00"
+NOON = "2024-01-02T12:00:00"
 DIGITS = "9" * 400
 
 # kind: its rules, pairs that it makes equal (from both sides), pairs that stay apart
@@ -76,11 +77,13 @@ EQUIVALENCES: dict[str, tuple[list[dict[str, Any]], list[Pair], list[Pair]]] = {
         [
             *(("2024-01-02T23:30:00-05:00", "2024-01-03T04:30:00Z"), ("2024-01-02T10:00", "2024-01-02T10:00:00Z")),
             *(("2024-01-02", "2024-01-02T00:00:00.000+00:00"), (YEAR_9999, YEAR_9999), (YEAR_ONE, YEAR_ONE)),
+            (f"{NOON}.1234567Z", f"{NOON},123456700"), (f"{NOON}.5", "2024-01-02T14:00:00.500000000+02:00"),
         ],
         [
             *(("2024-01-02T23:30:00-05:00", "2024-01-02T23:30:00Z"), ("2024-01-02", "2024-01-02T00:00:01")),
             *((YEAR_9999, "9999-12-31T23:59:59Z"), (YEAR_9999, YEAR_9999.replace("59-", "58-"))),
             *(("tomorrow", "Tomorrow"), (1704153600, "2024-01-02")),
+            *((f"{NOON}.1234567Z", f"{NOON}.1234568Z"), (f"{NOON}.000000001Z", f"{NOON}Z")),
         ],
     ),
     "round to hundredths": (
@@ -129,6 +132,18 @@ def test_a_missing_argument_equals_its_default() -> None:
     apart = [({}, {"x": None}), ({}, {"x": "A"}), ({}, {"o": {"u": 1}}), ({"o": []}, {"o": {}})]
     assert matches(told, [*equal, *[(a, e) for e, a in equal]]) == [1] * 6
     assert matches(told, [*apart, *[(a, e) for e, a in apart]]) == [0] * 8
+
+
+def test_a_default_reaches_the_objects_of_a_list() -> None:
+    told = policy({"arg": "legs.class", "default": "economy"})
+    one, two = {"from": "VIE", "class": "economy"}, {"from": "GRZ", "class": "first"}
+    pairs = [
+        ({"legs": [{"from": "VIE"}, two]}, {"legs": [one, two]}),
+        ({"legs": [[{"from": "VIE"}]]}, {"legs": [[one]]}),
+        ({"legs": [{"from": "VIE"}, {"from": "GRZ"}]}, {"legs": [one, two]}),
+        ({"legs": []}, {"legs": [{"class": "economy"}]}),
+    ]
+    assert matches(told, pairs) == [1, 1, 0, 0]
 
 
 TOLERANCES: dict[float, tuple[list[Pair], list[Pair]]] = {
@@ -198,8 +213,8 @@ def test_a_pattern_is_the_expected_value_and_matches_in_full() -> None:
 
 
 def test_an_expected_value_that_is_no_pattern_is_refused_by_name() -> None:
-    with pytest.raises(InputError, match=r"'\(unclosed'"):
-        matches(policy({"pattern": "regex"}), of_x([("(unclosed", "a")]))
+    with pytest.raises(InputError, match=r"tool 'f': the expected argument o\.x is '\(unclosed'"):
+        matches(policy({"pattern": "regex"}), [({"o": {"x": "(unclosed"}}, {"o": {"x": "a"}})])
 
 
 def test_a_rule_touches_neither_invalid_text_nor_any_arguments() -> None:

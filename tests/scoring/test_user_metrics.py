@@ -182,3 +182,29 @@ def test_a_policy_file_is_enough(tmp_path: Path) -> None:
     file = tmp_path / "policy.toml"
     file.write_text(metric("mine", "n_calls", "lower"))
     assert get("mine", load(str(file))).formula == "n_calls"
+
+
+def test_they_have_what_they_read_scored(tmp_path: Path) -> None:
+    """2 of 3 expected calls, in other order; `[scores]` names neither metric that they read."""
+    made = run("a", call("y"), call("x"), expected=[want("x"), want("y"), want("z")])
+    add(tmp_path / "lake", "trajtab", made)
+    only = '[scores]\nmetrics = ["error_rate"]\n'
+    rows = scored(tmp_path / "lake", only + metric("mine", "Recall + in_order"))
+    assert rows["mine"].to_list() == [pytest.approx(2 / 3 + 1 / 3)]
+
+
+def test_scores_may_name_them(tmp_path: Path) -> None:
+    add(tmp_path / "lake", "trajtab", run("a", call("x"), expected=[want("x")]))
+    file = tmp_path / "policy.toml"
+    own = metric("mine", "n_calls") + metric("mean_of", "n_calls / 2") + metric("other", "f1")
+    for patterns, shown in (
+        ('"mine", "f1"', ["mine", "f1", "mean_of", "other"]),
+        ('"m*e"', ["mine", "mean_of", "other"]),
+        ('"recall", "other"', ["recall", "other", "mine", "mean_of"]),
+    ):
+        file.write_text(f"[scores]\nmetrics = [{patterns}]\n{own}")
+        assert headline(load(str(file))) == shown
+    assert scored(tmp_path / "lake", file.read_text())["mean_of"].to_list() == [0.5]
+    file.write_text(f'[scores]\nmetrics = ["mien"]\n{own}')
+    with pytest.raises(UnknownNameError, match="'mien'; did you mean 'mine'"):
+        load(str(file))

@@ -33,6 +33,8 @@ class Record(Noting):
 
 _decode = decoder(Record)
 _TELLING = {"references", "reference_output", "min_steps", "expected_state"}
+_ALSO = {"prompt", "tools"}
+"""What a run may have, too; it tells beside nothing but a task's fields."""
 
 
 def _task(record: Record) -> Task:
@@ -74,7 +76,8 @@ def sniff(head: Head) -> str | None:
     telling = sorted(names & (_TELLING if known else {"references"}))
     if telling:
         return f"task_id and {telling[0]}"
-    return "task_id and prompt" if known and "prompt" in names else None
+    also = sorted(names & _ALSO) if known else []
+    return f"task_id and {also[0]}" if also else None
 
 
 FORMAT = Format(

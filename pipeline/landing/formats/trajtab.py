@@ -29,6 +29,7 @@ class Record(Told, kw_only=True, forbid_unknown_fields=True):
 
 _decode = msgspec.json.Decoder(Record).decode
 _decode_all = decoder(Record)
+_decode_entries = msgspec.json.Decoder(list[msgspec.Raw] | None).decode
 _decode_list = msgspec.json.Decoder(list[Expected]).decode
 _decode_lists = msgspec.json.Decoder(list[list[Expected]]).decode
 _known_references: dict[bytes, References | None] = {}
@@ -54,10 +55,10 @@ def references(raw: msgspec.Raw | UnsetType) -> References | None:
 
 
 def _references(data: bytes) -> References | None:
-    value = msgspec.json.decode(data)
-    if value is None:
+    entries = decoding(_decode_entries, data)
+    if entries is None:
         return None
-    if isinstance(value, list) and value and isinstance(value[0], list):
+    if entries and bytes(entries[0]).startswith(b"["):
         return References(decoding(_decode_lists, data))
     return References([decoding(_decode_list, data)])
 

@@ -35,14 +35,15 @@ def without(value: Any, path: str, rules: Sequence[Rule]) -> Any:
     return [without(inner, path, rules) for inner in value] if isinstance(value, list) else value
 
 
-def with_default(value: dict[str, Any], path: Sequence[str], default: Any) -> dict[str, Any]:
+def with_default(value: Any, path: Sequence[str], default: Any) -> Any:
     """Fill in a missing argument; a missing object on the way to it stays missing."""
+    if isinstance(value, list):
+        return [with_default(inner, path, default) for inner in value]
+    if not isinstance(value, dict):
+        return value
     key, *rest = path
     if rest:
-        inner = value.get(key)
-        return (
-            {**value, key: with_default(inner, rest, default)} if isinstance(inner, dict) else value
-        )
+        return {**value, key: with_default(value[key], rest, default)} if key in value else value
     return value if key in value else {**value, key: default}
 
 

@@ -88,7 +88,7 @@ class Rules:
     def _value_fits(self, tool: str, path: str, expected: Any, actual: Any) -> bool:
         if isinstance(expected, str) and isinstance(actual, str):
             if self.first(tool, "pattern", path):
-                return _compiled(expected).fullmatch(actual) is not None
+                return _compiled(expected, tool, path).fullmatch(actual) is not None
         elif is_number(expected) and is_number(actual):
             rule = self.first(tool, "tolerance", path)
             if rule and rule.tolerance is not None:
@@ -131,10 +131,11 @@ def _keys_to_compare(
 
 
 @lru_cache(maxsize=4096)
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compiled(pattern: str, tool: str, path: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern)
     except re.error as error:
         raise InputError(
-            f"an expected argument is {pattern!r}, which the policy reads as a regular expression: {error}"
+            f"tool {tool!r}: the expected argument {path} is {pattern!r}, which the policy's pattern rule "
+            f"reads as a regular expression: {error}; correct the reference, or let the rule name other arguments"
         ) from error

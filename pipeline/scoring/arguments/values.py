@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 PLAIN_DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:[.][0-9]+)?")
 LONGEST_NUMBER = 4300
 """Digits that Python reads at once; longer texts stay text."""
+FRACTION = re.compile(r"[.,]([0-9]+)")
+"""Of a second; a date-time has no other point or comma."""
 
 
 def _number(value: Any, _rule: Rule) -> Any:
@@ -61,9 +63,13 @@ def _datetime(value: Any, _rule: Rule) -> Any:
         return value
     aware = found if found.tzinfo else found.replace(tzinfo=UTC)
     try:
-        return aware.astimezone(UTC).isoformat()
+        second = aware.astimezone(UTC).replace(microsecond=0, tzinfo=None).isoformat()
     except OverflowError:  # in UTC it lies before the year 1, or after 9999
         return value
+    # Python keeps six digits of it; clocks of .NET and Go tell seven and nine.
+    fraction = FRACTION.search(value)
+    digits = fraction[1].rstrip("0") if fraction else ""
+    return f"{second}.{digits}Z" if digits else f"{second}Z"
 
 
 def is_number(value: Any) -> bool:

@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 
 FAMILIES = ("ordered", "overlap")
 ORDER = ("exact_match", "f1", "in_order")
-"""What decides between alternatives, in this order; ties go to the first."""
+"""What decides between alternatives, in this order; ties go to the first.
+
+An alternative that cannot be judged, for arguments were not captured, is ranked by names: that is
+the most it can reach. Where that is more than any other reaches, what the run is worth by arguments
+is unknown.
+"""
+DECIDING = (*ORDER, *(f"{name}{NAMES}" for name in ORDER))
 
 NO_CREDITS = [pl.lit(None, dtype=COUNT).alias(name) for name in special.CREDITS]
 """Where the counts of matching say what credits would."""
@@ -76,8 +82,9 @@ def _chosen(counted: pl.DataFrame, n_runs: int) -> pl.Series:
     if several.any():
         known = metrics()
         some = counted.filter(several)
-        values = _divided(some, [known[name] for name in ORDER])
-        keys = some.select("pair", "run", "reference_id")
+        deciding = DECIDING if some["not_captured"].any() else ORDER
+        values = _divided(some, [known[name] for name in deciding])
+        keys = some.select("pair", "run", "reference_id", "not_captured")
         best = _best(pl.concat([keys, values], how="horizontal"))
         chosen = chosen.scatter(best["run"], best["pair"])
     return chosen
@@ -85,8 +92,13 @@ def _chosen(counted: pl.DataFrame, n_runs: int) -> pl.Series:
 
 def _best(valued: pl.DataFrame) -> pl.DataFrame:
     """Keep each run's best alternative."""
-    by = ["run", *ORDER, "reference_id"]
-    ranked = valued.sort(by, descending=[False, True, True, True, False], nulls_last=True)
+    hidden = valued["not_captured"].any()
+    worth = [
+        pl.when("not_captured").then(f"{name}{NAMES}").otherwise(name) if hidden else pl.col(name)
+        for name in ORDER
+    ]
+    by = ["run", *worth, "not_captured", "reference_id"]
+    ranked = valued.sort(by, descending=[False, True, True, True, False, False], nulls_last=True)
     return ranked.unique("run", keep="first", maintain_order=True)
 
 
@@ -95,7 +107,8 @@ def by_turn(counted: pl.DataFrame, failed: pl.Series, of: Wanted) -> tuple[pl.Da
     keys = counted.select(
         "run", "reference_id", "n_reference", "not_captured", n_expected="n_overlap"
     )
-    known = _reference_metrics(of.metrics | {*ORDER})
+    deciding = DECIDING if keys["not_captured"].any() else ORDER
+    known = _reference_metrics(of.metrics | {*deciding})
     valued = pl.concat([keys, _divided(counted, known)], how="horizontal")
     best = _best(_folded(valued, known))
     kept = counted.select("run", "reference_id").join(

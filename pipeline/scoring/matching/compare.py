@@ -9,7 +9,7 @@ import polars as pl
 from pipeline.metrics.metric import NAMES
 from pipeline.scoring.arguments.keys import needs_text
 from pipeline.scoring.matching import keyed, special
-from pipeline.scoring.matching.chosen import FAMILIES, NO_CREDITS, ORDER, by_run, by_turn
+from pipeline.scoring.matching.chosen import DECIDING, FAMILIES, NO_CREDITS, ORDER, by_run, by_turn
 from pipeline.scoring.matching.keyed import MOST_ROUNDS, Counted
 from pipeline.scoring.matching.masks import BITS
 from pipeline.scoring.matching.rounds import COUNT
@@ -56,7 +56,7 @@ def compare(
     whole = units(runs, steps, expected, policy)
     of = wanted(policy)
     if policy.match.unit == "turn" or _several(whole):
-        of = of.with_metrics(ORDER)
+        of = of.with_metrics(DECIDING if whole.calls["hidden"].any() else ORDER)
     known = _known(whole, distinct or {}, policy)
     counted = _counted(whole, expected, lexicon, policy, known, of)
     failed = runs["status"] == "error"

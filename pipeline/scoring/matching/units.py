@@ -84,9 +84,10 @@ def _by_turn(
     packed = (Segments(runs["n_rows"]).owners.cast(pl.Int64) * TURNS + turn).rename("packed")
     rows = _alternatives(runs, expected.alternatives)
     own = _turns(runs, packed)[rows["run"]].alias("own")
-    n = pl.max_horizontal("n_turns", own)
-    rows = rows.with_columns(pl.int_ranges(0, n, dtype=pl.Int64).alias("turn")).explode("turn")
-    frame = _numbered(_faced(rows, expected))
+    rows = rows.with_columns(pl.max_horizontal("n_turns", own).alias("until"))
+    _refuse_beyond(rows, runs)
+    each = pl.int_ranges(0, "until", dtype=pl.Int64).alias("turn")
+    frame = _numbered(_faced(rows.with_columns(each).explode("turn"), expected))
     is_call = steps["kind"] == "tool_call"
     calls = _calls(steps, is_call).with_columns(packed.filter(is_call)).with_row_index("call")
     calls = calls.sort("packed", maintain_order=True)  # a log may come back to an earlier turn
@@ -98,14 +99,20 @@ def _by_turn(
 
 def _turns(runs: pl.DataFrame, packed: pl.Series) -> pl.Series:
     """Return how many user turns each run has, at least 1."""
-    highest = Segments(runs["n_rows"]).lists(packed % TURNS).list.max() + 1
-    last = int(highest.max() or 0)  # type: ignore[arg-type]  # a number or None
-    if last > MOST_TURNS:
-        raise InputError(
-            f"a run has user turn {last}; at most {MOST_TURNS} can be compared by turn: "
-            'set match.unit = "run", or number turns from 0'
-        )
-    return highest.fill_null(1)
+    return (Segments(runs["n_rows"]).lists(packed % TURNS).list.max() + 1).fill_null(1)
+
+
+def _refuse_beyond(rows: pl.DataFrame, runs: pl.DataFrame) -> None:
+    """Refuse a turn beyond reason, of a run or its reference: every turn before it is laid out."""
+    beyond = rows.filter(pl.col("until") > MOST_TURNS)
+    if beyond.is_empty():
+        return
+    run, until, of_reference = beyond.select("run", "until", "n_turns").row(0)
+    whose = "its reference" if until == of_reference else "it"
+    raise InputError(
+        f"run {runs['run_id'][run]!r}: {whose} has user turn {until - 1}; only turns below {MOST_TURNS} "
+        'can be compared: set match.unit = "run", or number turns from 0'
+    )
 
 
 def _alternatives(runs: pl.DataFrame, alternatives: pl.DataFrame) -> pl.DataFrame:
