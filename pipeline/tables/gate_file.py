@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pipeline.criteria import are_criteria, convert
+from pipeline.criteria import are_criteria, gate_of
 from pipeline.declared import declared
 from pipeline.errors import InputError, SourceNotFoundError, UnknownNameError
 from pipeline.policy import PRESET, PRESETS
@@ -88,7 +88,7 @@ def load(named: str | os.PathLike[str]) -> tuple[GateFile, bytes]:
         raise SourceNotFoundError(f"{named}: no such gate file")
     content = path.read_bytes()
     try:
-        text = convert(content, str(named)).gate if are_criteria(content) else content.decode()
+        text = gate_of(content, str(named)) if are_criteria(content) else content.decode()
         told = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{named}: no TOML: {error}") from error

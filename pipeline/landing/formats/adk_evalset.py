@@ -54,15 +54,18 @@ _decode = decoder(EvalSet)
 
 
 def task_of(task_id: str, suite: str | None, conversation: Sequence[Invocation | None]) -> Task:
-    """Return the task a conversation describes: asked first, called, and answered last."""
-    turns = [turn for turn in conversation if turn is not None]
-    asked = (said(turn.user_content) for turn in turns)
-    answers = [text for text in map(answer, turns) if text is not None]
+    """Return the task a conversation describes: asked first, called, and answered last.
+
+    A run's answer is its last turn's, so only that turn's reference is one for it.
+    """
+    asked = (said(turn.user_content) for turn in conversation if turn is not None)
+    last = conversation[-1] if conversation else None
+    words = None if last is None else answer(last)
     return Task(
         task_id=task_id,
         suite=suite,
         prompt=next(filter(None, asked), None),
-        reference_outputs=answers[-1:] or None,
+        reference_outputs=None if words is None else [words],
         reference_complete=True,
         references=References([expected(conversation)]),
     )
