@@ -10,6 +10,7 @@ from msgspec import UNSET
 from pipeline.landing.chats.messages import Raw  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.formats import Format
 from pipeline.landing.model import Expected, References, RejectError, Task
+from pipeline.landing.records.salvage import of_array, salvaged
 from pipeline.landing.unknown.unmapped import (
     Known,
     Noting,
@@ -23,6 +24,7 @@ from pipeline.landing.values.decode import decoding
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pipeline.landing.model import Damage
     from pipeline.landing.records.reader import Head, Piece, Source
 
 
@@ -94,7 +96,7 @@ class Named(NamedTuple):
     case: str
 
 
-def decode(piece: Piece, context: Named | None = None) -> Iterator[Task]:
+def decode(piece: Piece, context: Named | None = None) -> Iterator[Task | Damage]:
     """Decode a file: cases with names of their own, or the turns of the one the file names.
 
     Raises:
@@ -102,8 +104,12 @@ def decode(piece: Piece, context: Named | None = None) -> Iterator[Task]:
     """
     kinds = decoding(_decode_kinds, piece.data)
     if any(kind.data is not UNSET for kind in kinds):
-        for case in decoding(_decode_cases, piece.data):
-            yield _task(case, context and context.suite)
+        suite = context and context.suite
+
+        def tasks(data: bytes) -> Iterator[Task]:
+            return (_task(case, suite) for case in decoding(_decode_cases, data))
+
+        yield from salvaged(piece, of_array, tasks)
     elif context is None:
         raise RejectError("missing_field", "the case has no name, and its file neither")
     else:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.landing.formats import Format
 from pipeline.landing.model import References, RejectError, Task
+from pipeline.landing.records.salvage import of_array, salvaged
 from pipeline.landing.unknown.unmapped import (
     Known,
     Noting,
@@ -20,6 +21,7 @@ from pipeline.landing.vendors.adk_invocation import Invocation, answer, expected
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from pipeline.landing.model import Damage
     from pipeline.landing.records.reader import Head, Piece
 
 
@@ -88,11 +90,15 @@ def _task(case: Case, eval_set: EvalSet) -> Task:
     return task
 
 
-def decode(piece: Piece, _context: Any = None) -> Iterator[Task]:
-    """Decode an eval set into the tasks it defines."""
-    eval_set = decoding(_decode, piece.data)
+def _tasks(data: bytes) -> Iterator[Task]:
+    eval_set = decoding(_decode, data)
     for case in eval_set.eval_cases:
         yield _task(case, eval_set)
+
+
+def decode(piece: Piece, _context: Any = None) -> list[Task | Damage]:
+    """Decode an eval set into the tasks it defines."""
+    return salvaged(piece, lambda whole: of_array(whole, "eval_cases", "evalCases"), _tasks)
 
 
 def sniff(head: Head) -> str | None:
