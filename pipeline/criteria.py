@@ -1,7 +1,8 @@
 """Google ADK's criteria (`test_config.json`) as what they mean here: a policy and a gate file.
 
 ADK fails an eval case where the mean of a metric over the case's invocations is below the
-threshold, so a threshold becomes a `task_floor`: no task may be below it.
+threshold, so a threshold becomes a `task_floor`: no task may be below it. Of answers, ADK takes the
+mean over all invocations, `rouge1_f1` the last one's: they differ where a case has several.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ class Converted(NamedTuple):
     policy: str
     gate: str
     left_out: list[str]
+    gates: int
+    """How many criteria are in the gate file."""
 
 
 class Limit(NamedTuple):
@@ -49,7 +52,8 @@ def convert(data: bytes, source: str) -> Converted:
 
     `tool_trajectory_avg_score` becomes `exact_match_turns`, `in_order_match_turns` or
     `any_order_match_turns` by its match type, with `_names` where arguments are ignored;
-    `response_match_score` becomes `rouge1_f1`. What needs a model to judge is left out and named.
+    `response_match_score` becomes `rouge1_f1`, of the last answer. What needs a model to judge, or
+    code of its own (`custom_metrics`), is left out and named.
 
     >>> made = convert(b'{"criteria": {"tool_trajectory_avg_score": 1.0}}', "test_config.json")
     >>> print(made.gate)
@@ -65,9 +69,13 @@ def convert(data: bytes, source: str) -> Converted:
     """
     limits: list[Limit] = []
     left_out: list[str] = []
-    for name, value in criteria_of(data, source).items():
+    told = _config(data, source)
+    custom = told.get("custom_metrics", told.get("customMetrics")) or {}
+    for name, value in told["criteria"].items():
         threshold, options = _read(name, value, source)
-        if name == TRAJECTORY:
+        if name in custom:
+            left_out.append(f"{_plain(name)} = {threshold:g} (code of its own)")
+        elif name == TRAJECTORY:
             limits.append(Limit(_trajectory(options, source), threshold))
         elif name == RESPONSE:
             limits.append(Limit("rouge1_f1", threshold))
@@ -75,26 +83,39 @@ def convert(data: bytes, source: str) -> Converted:
             left_out.append(f"{_plain(name)} = {threshold:g}")
     said = _plain(source)
     return Converted(
-        POLICY_TEXT.format(source=said), "\n".join(_gate(limits, left_out, said)), left_out
+        POLICY_TEXT.format(source=said),
+        "\n".join(_gate(limits, left_out, said)),
+        left_out,
+        len(limits),
     )
 
 
-def criteria_of(data: bytes, source: str) -> Mapping[str, Any]:
-    """Return the criteria of a file's bytes.
+def gate_of(data: bytes, source: str) -> str:
+    """Return the gate file that criteria mean.
 
     Raises:
-        InputError: it is no JSON, or there are no criteria in it.
+        InputError: they are none, or nothing in them can be judged here.
     """
+    made = convert(data, source)
+    if not made.gates:
+        named = ", ".join(made.left_out) or "there is none"
+        raise InputError(
+            f"{source}: none of its criteria makes a gate: {named}; "
+            f"{TRAJECTORY} and {RESPONSE} do, a model has to judge others (`trajtab judge`)"
+        )
+    return made.gate
+
+
+def _config(data: bytes, source: str) -> Mapping[str, Any]:
     try:
         told = msgspec.json.decode(data)
     except msgspec.DecodeError as error:
         raise InputError(f"{source}: no JSON: {error}") from error
-    criteria = told.get("criteria") if isinstance(told, dict) else None
-    if not isinstance(criteria, dict):
+    if not isinstance(told, dict) or not isinstance(told.get("criteria"), dict):
         raise InputError(
             f'{source}: no ADK criteria; {{"criteria": {{NAME: THRESHOLD}}}} is wanted'
         )
-    return criteria
+    return told
 
 
 def are_criteria(data: bytes) -> bool:
@@ -134,7 +155,9 @@ def _plain(text: str) -> str:
 def _gate(limits: list[Limit], left_out: list[str], source: str) -> Iterator[str]:
     yield f"# From {source}: no task may be below a threshold."
     for told in left_out:
-        yield f"# Left out, for a model has to judge it: {told}"
+        yield f"# Left out, for a model or code has to judge it: {told}"
+    if any(limit.metric == "rouge1_f1" for limit in limits):
+        yield "# rouge1_f1 is of the last answer; ADK's score is the mean over those of all turns."
     for limit in limits:
         yield f'\n[[gate]]\nmetric = "{limit.metric}"\ntask_floor = {limit.floor!r}'
     yield ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pipeline.criteria import are_criteria, convert
+from pipeline.criteria import are_criteria, gate_of
 from pipeline.declared import declared
 from pipeline.errors import InputError, UnknownNameError
 from pipeline.given import refuse_no_file
@@ -88,11 +88,8 @@ def load(named: str | os.PathLike[str]) -> tuple[GateFile, bytes]:
     refuse_no_file(path, "gate file")
     content = path.read_bytes()
     try:
-        text = (
-            convert(content, str(named)).gate
-            if are_criteria(content)
-            else content.decode("utf-8-sig")
-        )
+        given = are_criteria(content)
+        text = gate_of(content, str(named)) if given else content.decode("utf-8-sig")
         told = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{named}: no TOML: {error}") from error

@@ -46,10 +46,46 @@ def test_the_response_criterion_is_rouge_1():
     assert made({"response_match_score": 0.8}) == {"rouge1_f1": 0.8}
 
 
+def test_what_code_of_its_own_judges_is_left_out_whatever_its_name():
+    """ADK runs a custom metric's code also where the metric has the name of its own."""
+    config = {
+        "criteria": {"tool_trajectory_avg_score": 1.0, "mine": 0.5, "response_match_score": 0.5},
+        "custom_metrics": {
+            name: {"code_config": {"name": "a.b"}} for name in ("mine", "tool_trajectory_avg_score")
+        },
+    }
+    found = convert(json.dumps(config).encode(), "c.json")
+    assert [one["metric"] for one in tomllib.loads(found.gate)["gate"]] == ["rouge1_f1"]
+    assert found.left_out == [
+        "tool_trajectory_avg_score = 1 (code of its own)",
+        "mine = 0.5 (code of its own)",
+    ]
+
+
+@pytest.mark.parametrize("criteria", [{}, {"safety_v1": 0.9}])
+def test_criteria_without_a_gate_say_so(tmp_path, criteria):
+    config = tmp_path / "test_config.json"
+    config.write_text(json.dumps({"criteria": criteria}))
+    with pytest.raises(InputError, match="none of its criteria makes a gate") as error:
+        load_gate(config)
+    assert ("safety_v1 = 0.9" in str(error.value)) == bool(criteria)
+    (told,) = land([config], tmp_path / "lake").configs
+    assert "no file is written" in told
+    assert not (tmp_path / "lake" / "configs").exists()
+
+
+def test_a_configuration_with_more_than_criteria_lands(tmp_path):
+    config = tmp_path / "test_config.json"
+    more = {"user_simulator_config": {"model": "m", "max_allowed_invocations": 20}}
+    config.write_text(json.dumps({"criteria": {"tool_trajectory_avg_score": 1.0}, **more}))
+    (told,) = land([config], tmp_path / "lake").configs
+    assert "criteria written as" in told
+
+
 def test_what_a_model_must_judge_is_left_out_and_named():
     found = convert(b'{"criteria": {"safety_v1\\nx": 0.9, "response_match_score": 1}}', "c.json")
     assert found.left_out == ["safety_v1?x = 0.9"]
-    assert "# Left out, for a model has to judge it: safety_v1?x = 0.9" in found.gate
+    assert "# Left out, for a model or code has to judge it: safety_v1?x = 0.9" in found.gate
     assert len(tomllib.loads(found.gate)["gate"]) == 1
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from pipeline.landing import formats
 from pipeline.landing.formats.adk_eval_legacy import FORMAT
 from pipeline.landing.model import RejectError
-from pipeline.landing.records.reader import Source
+from pipeline.landing.records.reader import Source, look
 from tests.reading import SAMPLES, Items, claimed, decode, expectation, sniff
 
 
@@ -50,6 +53,31 @@ def test_a_file_of_cases_names_them():
 def test_no_word_of_tools_is_no_reference():
     cases = [{"name": "a", "data": [{"query": "Hi"}]}]
     assert expectation(decode("adk_eval_legacy", cases).task) is None
+
+
+def test_an_answer_of_an_earlier_turn_is_no_reference_of_the_last():
+    turns = [
+        {"query": "Hi", "expected_tool_use": [], "reference": "Hello"},
+        {"query": "Bye", "expected_tool_use": []},
+    ]
+    task = decode("adk_eval_legacy", [{"name": "a", "data": turns}]).task
+    assert task.reference_outputs is None
+    task = decode("adk_eval_legacy", [{"name": "a", "data": turns[::-1]}]).task
+    assert task.reference_outputs == ["Hello"]
+
+
+def test_not_every_turn_has_to_expect_tools():
+    """ADK reads a turn without `expected_tool_use`, first in its file or not."""
+    first, second = {"query": "Hi", "reference": "Hello"}, {"query": "Go", "expected_tool_use": []}
+    assert _sniffed([{"name": "a", "data": [first]}, {"name": "b", "data": [second]}])
+    assert _sniffed([first, second])
+    assert _sniffed([{"query": "Hi", "expected_intermediate_agent_responses": []}])
+    assert not _sniffed([first, first])
+    assert not _sniffed([{"name": "a", "data": [{"query": "Hi"}]}])
+
+
+def _sniffed(array):
+    return formats.get("adk_eval_legacy").sniff(look(json.dumps(array).encode()))
 
 
 def test_turns_without_a_file_are_refused():

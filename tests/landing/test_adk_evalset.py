@@ -85,13 +85,14 @@ def test_camel_case_file_with_camel_case_arguments():
     assert expectation(task) == [[("f", '{"userId":{"firstName":1.5}}', 0)]]
 
 
-def test_reference_answer_is_the_last_one_given():
-    task = _task(
+def test_reference_answer_is_the_last_turns():
+    """What a run says last answers its last turn: an earlier turn's reference is none for it."""
+    turns = [
         _turn("a", final_response=_content({"text": "first"})),
         _turn("b", final_response=_content({"text": "last"}, {"text": "lines"})),
-        _turn("c", final_response=None),
-    )
-    assert task.reference_outputs == ["last\nlines"]
+    ]
+    assert _task(*turns).reference_outputs == ["last\nlines"]
+    assert _task(*turns, _turn("c", final_response=None)).reference_outputs is None
     assert _task(_turn("a", agent_content=_content({"text": "said"}))).reference_outputs == ["said"]
     assert _task(_turn("a")).reference_outputs is None
 

@@ -10,7 +10,7 @@ import pytest
 from pipeline.landing.formats.bfcl_answers import MOST_ALTERNATIVES
 from pipeline.landing.model import RejectError
 from pipeline.landing.values.canonical import Keyer
-from tests.reading import SAMPLES, calls, claimed, decode, expectation, read
+from tests.reading import SAMPLES, calls, claimed, decode, expectation, read, sniff
 
 FILES = ["BFCL_v4_live_multiple.json", "BFCL_v4_multi_turn_base.json"]
 
@@ -105,6 +105,42 @@ def test_too_many_spellings_leave_the_first():
     values = list(range(MOST_ALTERNATIVES + 1))
     assert _truth({"f": {"a": values}}) == [['{"a":0}']]
     assert len(_truth({"f": {"a": values[:-1]}})) == MOST_ALTERNATIVES
+
+
+def test_a_task_of_too_many_spellings_says_so():
+    values = list(range(MOST_ALTERNATIVES + 1))
+    record = {"id": "simple_0", "ground_truth": [{"f": {"a": values}}]}
+    assert "of which the first counts" in decode("bfcl_answers", record).task.labels["spellings"]
+    record["ground_truth"] = [{"f": {"a": values[1:]}}]
+    assert decode("bfcl_answers", record).task.labels == {}
+
+
+def test_answers_of_searches_and_memories_are_reference_answers():
+    """Results name the variant in their ids: `memory_kv_7-customer-0` for `memory_7-customer-0`."""
+    record = {"id": "memory_7-customer-0", "ground_truth": ["Oslo", "oslo"], "source": "x"}
+    assert sniff("bfcl_answers", record)
+    tasks = decode("bfcl_answers", record).tasks
+    assert [task.task_id for task in tasks] == [
+        "memory_7-customer-0",
+        "memory_kv_7-customer-0",
+        "memory_vector_7-customer-0",
+        "memory_rec_sum_7-customer-0",
+    ]
+    assert {task.suite for task in tasks} == {
+        "memory",
+        "memory_kv",
+        "memory_vector",
+        "memory_rec_sum",
+    }
+    assert all(task.reference_outputs == ["Oslo", "oslo"] for task in tasks)
+    assert all(task.references is None for task in tasks)
+    record = {"id": "web_search_3", "ground_truth": ["3"], "source": [], "num_hops": 2}
+    assert [task.suite for task in decode("bfcl_answers", record).tasks] == [
+        "web_search",
+        "web_search_base",
+        "web_search_no_snippet",
+    ]
+    assert sniff("bfcl_answers", {"id": "qa_3", "ground_truth": ["3"]}) is None
 
 
 @pytest.mark.parametrize("truth", [[["no call here"]], [[3]], [3], [{"f": 1}], [[], {}]])

@@ -8,7 +8,18 @@ import pytest
 
 from pipeline.landing import formats
 from pipeline.landing.model import RejectError
-from tests.reading import SAMPLES, args, calls, claimed, decode, expectation, kinds, read, sniff
+from tests.reading import (
+    SAMPLES,
+    args,
+    calls,
+    claimed,
+    decode,
+    expectation,
+    kinds,
+    labels,
+    read,
+    sniff,
+)
 
 ASKED = {"role": "user", "content": "Hi"}
 CALL = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": '{"a": 1.0}'}
@@ -137,3 +148,25 @@ def test_odd_types_are_refused_or_read_but_never_break(odd):
 def test_it_is_tried_after_the_formats_that_are_more_particular():
     names = formats.names()
     assert names.index("messages") > max(map(names.index, ("recorder", "openai_chat", "atif")))
+
+
+def test_a_serialized_message_tells_all_that_a_plain_one_does():
+    """`langchain_core.load.dumpd` puts a message into `kwargs`: tokens, model and all."""
+    tool = {"name": "f", "args": {}, "id": "c1", "type": "tool_call"}
+    answer = {
+        "content": "",
+        "type": "ai",
+        "tool_calls": [tool],
+        "usage_metadata": {"input_tokens": 7, "output_tokens": 2, "total_tokens": 9},
+        "response_metadata": {"model_name": "model-x"},
+        "mood": "calm",
+    }
+    result = {"content": "no", "type": "tool", "tool_call_id": "c1", "status": "error"}
+    plain = [{"content": "Hi", "type": "human"}, answer, result]
+    path = ["langchain", "schema", "messages", "Message"]
+    serialized = [{"lc": 1, "type": "constructor", "id": path, "kwargs": one} for one in plain]
+    for messages in (plain, serialized):
+        run = decode("messages", {"messages": messages}).run
+        _, response, call = run.steps
+        assert (response.input_tokens, response.output_tokens, run.model) == (7, 2, "model-x")
+        assert (labels(response), call.is_error) == ({"mood": "calm"}, True)

@@ -213,7 +213,10 @@ def test_other_files_in_a_folder_called_events_stay_what_they_are(tmp_path: Path
 def test_a_format_named_outright_takes_files_one_by_one(tmp_path: Path) -> None:
     file = files(SAMPLE)[1]
     land([file], tmp_path / "one", format="openhands_conversation")
-    assert steps_of(tmp_path / "one")["content"].to_list() == ["Move Ada from 14C to 14D."]
+    said, used = steps_of(tmp_path / "one").select("content", "input_tokens").rows()
+    assert said == ("Move Ada from 14C to 14D.", None)
+    assert used[0] is None  # base_state.json tells what was used, though no response is here
+    assert used[1] > 0
     report = land([SAMPLE / "events"], tmp_path / "lake", format="openhands_events")
     assert report.rejects == {"wrong_type": 10}
 

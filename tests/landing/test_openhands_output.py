@@ -62,6 +62,14 @@ def test_a_limit_is_an_end_and_anything_else_an_error(error, status, completed):
     assert (run.status, run.completed) == (status, completed)
 
 
+def test_an_instance_that_failed_before_the_agent_began_has_no_history():
+    """What the evaluation writes of an instance whose environment broke: else it would not count."""
+    nothing = dict.fromkeys(["instruction", "metadata", "history", "metrics", "instance"])
+    record = {"instance_id": "i", "test_result": {}, "error": "Timeout after 8 hours", **nothing}
+    run = decode("openhands_output", record).run
+    assert (run.task_id, run.status, run.completed, run.steps) == ("i", "error", False, [])
+
+
 def test_a_call_that_waits_leaves_the_run_open_unless_a_limit_ended_it():
     assert _run(ACT, instance_id="i").status == "incomplete"
     assert _run(ACT, instance_id="i", error="Agent reached maximum iteration").status == "ok"

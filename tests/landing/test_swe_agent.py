@@ -112,6 +112,21 @@ HISTORY = [
 ]
 
 
+def test_what_was_paid_for_before_the_first_step_is_not_lost():
+    """The model answered, and the run broke before its answer was logged."""
+    used = {"tokens_sent": 900, "tokens_received": 70, "instance_cost": 0.25}
+    (step,) = _run(info={"exit_status": "exit_error", "model_stats": used}).steps
+    assert (step.kind, step.input_tokens, step.output_tokens) == ("message", 900, 70)
+    assert (step.cost_usd, step.labels) == (0.25, {"tokens_of": "run", "cost_of": "run"})
+    nothing = dict.fromkeys(used, 0)
+    assert _run(info={"exit_status": "exit_error", "model_stats": nothing}).steps == []
+
+
+def test_the_version_is_the_agents():
+    run = _run(info={"swe_agent_version": "1.1.0", "swe_agent_hash": "c0ffee"})
+    assert (run.agent_version, run.labels) == ("1.1.0", {"swe_agent_hash": "c0ffee"})
+
+
 def test_what_was_said_before_the_first_step_comes_from_the_history():
     run = _run(_entry("ls"), history=HISTORY)
     assert told(run, "kind", "actor", "content")[:3] == [

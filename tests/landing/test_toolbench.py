@@ -70,6 +70,41 @@ def test_giving_up_is_told():
     assert (run.success, run.completed, run.final_output) == (False, False, None)
 
 
+def _node(kind, description, **more):
+    return {"node_type": kind, "description": description, "pruned": False, **more}
+
+
+def test_an_attempt_without_an_answer_is_told_by_its_nodes():
+    """A chain that gave up, or went on too long, has no chat: of two attempts the last counts."""
+    failed, worked = '{"error": "no quota", "response": ""}', '{"error": "", "response": "3"}'
+    chain = [
+        _node("Thought", "Look first."),
+        _node("Action", "find"),
+        _node("Action Input", '{"city": "Oslo"}', observation=failed),
+        _node("Action", "book"),
+        _node("Action Input", "", observation=worked),
+        _node("Thought", "Stuck.", pruned=True),
+    ]
+    record = {
+        "win": False,
+        "try_count": 2,
+        "trys": [{"chain": chain[:3], "win": False}, {"chain": chain, "win": False}],
+        "answer_generation": {"valid_data": False, "final_answer": "", "train_messages": []},
+    }
+    run = decode("toolbench_answer", record).run
+    assert kinds(run) == ["llm_call", "tool_call", "llm_call", "tool_call", "final"]
+    assert [(c.tool_name, args(c), c.is_error) for c in calls(run)] == [
+        ("find", '{"city":"Oslo"}', True),
+        ("book", "{}", False),
+    ]
+    assert [step.content for step in run.steps if step.kind != "tool_call"] == [
+        "Look first.",
+        None,
+        "Stuck.",
+    ]
+    assert (run.success, run.labels["try_count"], run.final_output) == (False, 2, None)
+
+
 def test_calls_that_were_cut_off_keep_what_is_left():
     first, second = read("toolbench_tooleval", EVAL).runs
     assert [(c.tool_name, args(c), c.output) for c in calls(first)] == [

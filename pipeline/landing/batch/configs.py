@@ -27,7 +27,7 @@ def write_configs(lake: Lake, recognised: Iterable[Recognised]) -> list[str]:
     What cannot be read is a reject already, and is passed over.
 
     Returns:
-        A sentence for each file: what was written, and what of it needs a model to judge.
+        A sentence for each file: what was written, and what of it needs a model or code to judge.
     """
     told = []
     for found in recognised:
@@ -38,6 +38,9 @@ def write_configs(lake: Lake, recognised: Iterable[Recognised]) -> list[str]:
                 made = convert(piece.data, found.source.named.name)
             except InputError:
                 continue
+            if not made.gates:
+                told.append(_none(found.source.shown, made.left_out))
+                continue
             stem = f"{FOLDER}/{found.source.named.stem}-{xxh3_64_hexdigest(piece.data)[:8]}"
             policy = lake.write_file(f"{stem}.policy.toml", made.policy.encode())
             gate = lake.write_file(f"{stem}.gate.toml", made.gate.encode())
@@ -46,5 +49,12 @@ def write_configs(lake: Lake, recognised: Iterable[Recognised]) -> list[str]:
 
 
 def _sentence(source: str, policy: str, gate: str, left_out: list[str]) -> str:
-    rest = f"; for a model to judge, and left out: {', '.join(left_out)}" if left_out else ""
+    rest = (
+        f"; for a model or code to judge, and left out: {', '.join(left_out)}" if left_out else ""
+    )
     return f"{source}: criteria written as --policy {policy} and --gate {gate}{rest}"
+
+
+def _none(source: str, left_out: list[str]) -> str:
+    named = ", ".join(left_out) or "there is none"
+    return f"{source}: none of its criteria makes a gate, and no file is written: {named}"

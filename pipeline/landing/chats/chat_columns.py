@@ -104,6 +104,7 @@ class Chats(Generic[M]):
         self._note(row, "output_tokens", usage.completion_tokens)
         self._note(row, "cost_usd", message.cost)
         self._note(row, "started_at", message.timestamp)
+        self._note(row, "duration_ms", message.took())
         self._note(row, "labels", message.labels())
         self._note(row, "unmapped", message.noted())
 

@@ -75,7 +75,7 @@ class Message(Noting, gc=False):
     """One message of a chat."""
 
     says_more: ClassVar[bool] = False
-    """May `labels` hold more than `refusal`?"""
+    """May `labels` hold more than `refusal`, or `took` a time?"""
 
     role: str
     content: Any = None
@@ -106,6 +106,10 @@ class Message(Noting, gc=False):
         """Return what the message says that no column holds."""
         words = self.refusal or _refusal(self.content)
         return {"refusal": words} if words else None
+
+    def took(self) -> float | None:
+        """Return how many milliseconds the model took, where that is told."""
+        return None
 
     def calls(self) -> Sequence[ToolCall]:
         """Return the calls made, in either spelling."""

@@ -21,6 +21,7 @@ from pipeline.landing.chats.parts import (
     kind_of,
 )
 from pipeline.landing.chats.utterance import TYPES, message, role_of, spoken, words
+from pipeline.landing.chats.wrapped import unserialized
 from pipeline.landing.values.canonical import canonical_json
 from pipeline.landing.values.literal import decoded
 
@@ -181,10 +182,8 @@ def _holds(value: Any) -> bool:
 
 def _unwrapped(value: dict[str, Any]) -> dict[str, Any]:
     """Take off what frameworks wrap a message in."""
-    if isinstance(value.get("kwargs"), dict):
-        path = value.get("id")
-        if isinstance(path, list) and path:
-            return {"type": str(path[-1]), **value["kwargs"]}  # a serialized LangChain object
+    if "kwargs" in value:
+        value = unserialized(value)
     inner = value.get("message")
     return _unwrapped(inner) if isinstance(inner, dict) else value
 

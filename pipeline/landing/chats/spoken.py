@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pipeline.landing.chats.built_in import is_vendors, put_out
 from pipeline.landing.chats.messages import Message, ToolCall, Usage
 from pipeline.landing.chats.said import messages
-from pipeline.landing.chats.unheard import unheard
+from pipeline.landing.chats.wrapped import told, unserialized
 from pipeline.landing.model import RejectError
 from pipeline.landing.unknown.unmapped import add, note
 from pipeline.landing.values.literal import members
@@ -226,10 +226,11 @@ def chat_of(items: list[dict[str, Any]]) -> list[Heard]:
     chat: list[Heard] = []
     open_response = False
     unknown: Unmapped = {}
-    for item in items:
+    for given in items:
+        item = unserialized(given)
         kind = word(item, "type")
         part = kind in _ITEMS or is_vendors(kind)
-        add(unknown, unheard(item))
+        add(unknown, told(given))
         for message in (one for apart in _apart(item) for one in _heard(apart)):
             message.unmapped, unknown = unknown, {}
             if part and open_response and message.role == chat[-1].role == "assistant":

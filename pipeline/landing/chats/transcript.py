@@ -215,10 +215,16 @@ def charge(
     output_tokens: int | None = None,
     cost_usd: float | None = None,
 ) -> None:
-    """Put what a log says of the whole run only on its last response, and say so in its labels."""
+    """Put what a log says of the whole run only on its last response, and say so in its labels.
+
+    Where no response is logged but some were paid for, they stand on a message of their own.
+    """
     last = next((step for step in reversed(steps) if step.kind in {"llm_call", "final"}), None)
     if last is None:
-        return
+        if not (input_tokens or output_tokens or cost_usd):
+            return
+        last = Step("message", actor="system", turn_index=0)
+        steps.append(last)
     if input_tokens is not None or output_tokens is not None:
         spend(last, input_tokens, output_tokens)
         label(last, tokens_of="run")

@@ -53,6 +53,18 @@ def told(message: dict[str, Any]) -> Unmapped:
     return found
 
 
+def unserialized(message: dict[str, Any]) -> dict[str, Any]:
+    """Return a message that LangChain serialized as what it was; another one as it is.
+
+    >>> unserialized({"lc": 1, "id": ["messages", "AIMessage"], "kwargs": {"content": "Hi"}})
+    {'type': 'AIMessage', 'content': 'Hi'}
+    """
+    inner, path = message.get("kwargs"), message.get("id")
+    if isinstance(inner, dict) and isinstance(path, list) and path:
+        return {"type": str(path[-1]), **inner}
+    return message
+
+
 def _is_message(value: dict[str, Any]) -> bool:
     return ("content" in value and "messages" not in value) or isinstance(value.get("kwargs"), dict)
 

@@ -29,9 +29,14 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     return iter(())
 
 
+_BESIDE = {
+    "criteria", "custom_metrics", "customMetrics", "user_simulator_config", "userSimulatorConfig",
+}  # fmt: skip
+
+
 def sniff(head: Head) -> str | None:
     """Recognise criteria and nothing that ran."""
-    alone = head.has("criteria") and len(head.first) == 1
+    alone = head.has("criteria") and head.first.keys() <= _BESIDE
     known = alone and isinstance(head.first["criteria"], dict)
     return "criteria only: a configuration, which holds no run but makes a gate" if known else None
 
@@ -43,6 +48,7 @@ FORMAT = Format(
     pieces=lambda source: source.records(),
     decode=decode,
     fills="a policy and a gate file in the lake's folder configs/",
-    lacks="runs and tasks",
+    lacks="runs and tasks; what a model or code of its own has to judge is named, not made a gate",
+    leaves_out=lambda: ["custom_metrics", "user_simulator_config"],
     expects=("criteria",),
 )

@@ -10,6 +10,7 @@ from msgspec import UNSET
 from pipeline.landing.chats.messages import Raw  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.formats import Format
 from pipeline.landing.model import Expected, References, RejectError, Task
+from pipeline.landing.records.salvage import of_array, salvaged
 from pipeline.landing.unknown.unmapped import (
     Known,
     Noting,
@@ -23,6 +24,7 @@ from pipeline.landing.values.decode import decoding
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pipeline.landing.model import Damage
     from pipeline.landing.records.reader import Head, Piece, Source
 
 
@@ -73,12 +75,13 @@ def _references(turns: list[Turn]) -> References | None:
 
 
 def _task(case: Case, suite: str | None) -> Task:
-    answers = [turn.reference for turn in case.data if turn.reference]
+    # A run's answer is its last turn's, so only that turn's reference is one for it.
+    answers = [turn.reference for turn in case.data[-1:] if turn.reference]
     return Task(
         task_id=case.name,
         suite=suite,
         prompt=case.data[0].query if case.data else None,
-        reference_outputs=answers[-1:] or None,
+        reference_outputs=answers or None,
         reference_complete=True,
         references=_references(case.data),
         unmapped=gathered(case),
@@ -93,7 +96,7 @@ class Named(NamedTuple):
     case: str
 
 
-def decode(piece: Piece, context: Named | None = None) -> Iterator[Task]:
+def decode(piece: Piece, context: Named | None = None) -> Iterator[Task | Damage]:
     """Decode a file: cases with names of their own, or the turns of the one the file names.
 
     Raises:
@@ -101,8 +104,12 @@ def decode(piece: Piece, context: Named | None = None) -> Iterator[Task]:
     """
     kinds = decoding(_decode_kinds, piece.data)
     if any(kind.data is not UNSET for kind in kinds):
-        for case in decoding(_decode_cases, piece.data):
-            yield _task(case, context and context.suite)
+        suite = context and context.suite
+
+        def tasks(data: bytes) -> Iterator[Task]:
+            return (_task(case, suite) for case in decoding(_decode_cases, data))
+
+        yield from salvaged(piece, of_array, tasks)
     elif context is None:
         raise RejectError("missing_field", "the case has no name, and its file neither")
     else:
@@ -118,14 +125,26 @@ def name_of(source: Source) -> Named:
     return Named(name, f"{name} {number + 1}" if number else name)
 
 
+def _is_turn(record: Any, *keys: str) -> bool:
+    return isinstance(record, dict) and "query" in record and not record.keys().isdisjoint(keys)
+
+
+def _is_case(record: Any) -> bool:
+    """Tell whether a record is a named case; only `query` stands in every turn of one."""
+    turns = record.get("data") if isinstance(record, dict) and "name" in record else None
+    known = ("expected_tool_use", "expected_intermediate_agent_responses", "reference")
+    return isinstance(turns, list) and bool(turns) and _is_turn(turns[0], *known)
+
+
 def sniff(head: Head) -> str | None:
-    """Recognise queries with expected_tool_use, at the top or as the data of named cases."""
+    """Recognise queries with what is expected of tools, or queries as the data of named cases."""
     if head.framing != "array":
         return None
-    turns = head.first.get("data") if head.has("name", "data") else [head.first]
-    first = turns[0] if isinstance(turns, list) and turns else None
-    known = isinstance(first, dict) and first.keys() >= {"query", "expected_tool_use"}
-    return "query and expected_tool_use" if known else None
+    own = ("expected_tool_use", "expected_intermediate_agent_responses")
+    if any(_is_turn(record, *own) for record in (head.first, head.second)):
+        return "query and expected_tool_use"
+    named = any(_is_case(record) for record in (head.first, head.second))
+    return "named cases of queries" if named else None
 
 
 FORMAT = Format(

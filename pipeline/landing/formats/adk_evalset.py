@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.landing.formats import Format
 from pipeline.landing.model import References, RejectError, Task
+from pipeline.landing.records.salvage import of_array, salvaged
 from pipeline.landing.unknown.unmapped import (
     Known,
     Noting,
@@ -20,6 +21,7 @@ from pipeline.landing.vendors.adk_invocation import Invocation, answer, expected
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from pipeline.landing.model import Damage
     from pipeline.landing.records.reader import Head, Piece
 
 
@@ -54,15 +56,18 @@ _decode = decoder(EvalSet)
 
 
 def task_of(task_id: str, suite: str | None, conversation: Sequence[Invocation | None]) -> Task:
-    """Return the task a conversation describes: asked first, called, and answered last."""
-    turns = [turn for turn in conversation if turn is not None]
-    asked = (said(turn.user_content) for turn in turns)
-    answers = [text for text in map(answer, turns) if text is not None]
+    """Return the task a conversation describes: asked first, called, and answered last.
+
+    A run's answer is its last turn's, so only that turn's reference is one for it.
+    """
+    asked = (said(turn.user_content) for turn in conversation if turn is not None)
+    last = conversation[-1] if conversation else None
+    words = None if last is None else answer(last)
     return Task(
         task_id=task_id,
         suite=suite,
         prompt=next(filter(None, asked), None),
-        reference_outputs=answers[-1:] or None,
+        reference_outputs=None if words is None else [words],
         reference_complete=True,
         references=References([expected(conversation)]),
     )
@@ -85,11 +90,15 @@ def _task(case: Case, eval_set: EvalSet) -> Task:
     return task
 
 
-def decode(piece: Piece, _context: Any = None) -> Iterator[Task]:
-    """Decode an eval set into the tasks it defines."""
-    eval_set = decoding(_decode, piece.data)
+def _tasks(data: bytes) -> Iterator[Task]:
+    eval_set = decoding(_decode, data)
     for case in eval_set.eval_cases:
         yield _task(case, eval_set)
+
+
+def decode(piece: Piece, _context: Any = None) -> list[Task | Damage]:
+    """Decode an eval set into the tasks it defines."""
+    return salvaged(piece, lambda whole: of_array(whole, "eval_cases", "evalCases"), _tasks)
 
 
 def sniff(head: Head) -> str | None:

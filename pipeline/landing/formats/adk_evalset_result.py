@@ -11,6 +11,7 @@ from pipeline.landing.chats.chat import final_output
 from pipeline.landing.formats import Format
 from pipeline.landing.formats.adk_evalset import task_of
 from pipeline.landing.model import References, Run, When
+from pipeline.landing.records.salvage import of_array, salvaged
 from pipeline.landing.unknown.unmapped import (
     Known,
     Noting,
@@ -37,7 +38,7 @@ from pipeline.landing.vendors.adk_steps import Transcript
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pipeline.landing.model import Task
+    from pipeline.landing.model import Damage, Task
     from pipeline.landing.records.reader import Head, Piece
 
 EvalStatus = int | str | None
@@ -121,6 +122,7 @@ class _Tally(NamedTuple):
 
 
 _decode = decoder(SetResult)
+_NAMES = ("eval_case_results", "evalCaseResults")
 
 
 def _passed(status: EvalStatus) -> bool | None:
@@ -225,9 +227,13 @@ def _run(case: CaseResult, result: SetResult, tally: _Tally, occurrence: int) ->
     )
 
 
-def decode(piece: Piece, _context: Any = None) -> Iterator[Run | Task]:
+def decode(piece: Piece, _context: Any = None) -> list[Run | Task | Damage]:
     """Decode an eval result: a run per case result, and a task per case."""
-    result = decoding(_decode, piece.data)
+    return salvaged(piece, lambda whole: of_array(whole, *_NAMES), _items)
+
+
+def _items(data: bytes) -> Iterator[Run | Task]:
+    result = decoding(_decode, data)
     cases = result.eval_case_results
     tally = _Tally(Counter(c.eval_id for c in cases), Counter(c.session_id for c in cases))
     seen: Counter[str] = Counter()
@@ -240,10 +246,9 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run | Task]:
 
 def sniff(head: Head) -> str | None:
     """Recognise a list of eval case results, also in a document encoded twice."""
-    names = ("eval_case_results", "evalCaseResults")
-    if any(head.has(name) for name in names):
+    if any(head.has(name) for name in _NAMES):
         return "eval_case_results"
-    if isinstance(head.first, str) and any(f'"{name}"' in head.first for name in names):
+    if isinstance(head.first, str) and any(f'"{name}"' in head.first for name in _NAMES):
         return "eval_case_results in a document encoded twice"
     return None
 

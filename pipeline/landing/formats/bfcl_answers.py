@@ -11,7 +11,7 @@ from msgspec import UNSET
 from pipeline.landing.formats import Format, Many
 from pipeline.landing.formats.bfcl_result import suite_of
 from pipeline.landing.model import Expected, References, RejectError, Task
-from pipeline.landing.unknown.unmapped import Noting, decoder
+from pipeline.landing.unknown.unmapped import Noting, decoder, leaves_out, left_out
 from pipeline.landing.values.decode import decoding
 from pipeline.landing.values.fields import NO_STEPS
 from pipeline.landing.values.python_calls import PythonCall, calls_of
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from pipeline.landing.records.reader import Head, Piece
 
 
+@leaves_out("num_hops", "source")
 class Record(Noting):
-    """One line."""
+    """One line; an answer's `source` is where its author found it."""
 
     id: str
     ground_truth: list[Any]
@@ -32,6 +33,11 @@ class Record(Noting):
 _decode = decoder(Record)
 _encode = msgspec.json.Encoder().encode
 MOST_ALTERNATIVES = 32
+_ANSWERED = {
+    "web_search": ("web_search_base", "web_search_no_snippet"),
+    "memory": ("memory_kv", "memory_vector", "memory_rec_sum"),
+}
+"""The categories whose ground truth is what is answered; results are of one of their variants."""
 _ABSENT = object()
 """What "" among the acceptable values means: the argument may be left out."""
 
@@ -75,10 +81,9 @@ def _single(call: dict[str, dict[str, Any]]) -> list[Expected]:
 
 
 def _alternatives(calls: list[dict[str, Any]]) -> list[list[Expected]]:
-    """Return the calls in every spelling, or only the first where the spellings are too many."""
+    """Return the calls in every spelling, as far as `MOST_ALTERNATIVES` + 1."""
     chosen = product(*(_single(call) for call in calls))
-    found = [list(one) for one in islice(chosen, MOST_ALTERNATIVES + 1)]
-    return found if len(found) <= MOST_ALTERNATIVES else found[:1]
+    return [list(one) for one in islice(chosen, MOST_ALTERNATIVES + 1)]
 
 
 def _told(call: PythonCall, turn: int) -> Expected:
@@ -103,11 +108,11 @@ def _turns(turns: list[list[Any]]) -> list[Expected]:
     ]
 
 
-def _references(truth: list[Any]) -> References:
+def _spelled(truth: list[Any]) -> list[list[Expected]]:
     if all(isinstance(turn, list) for turn in truth) and truth:
-        return References([_turns(truth)])
+        return [_turns(truth)]
     if all(isinstance(call, dict) and all(map(_is_object, call.values())) for call in truth):
-        return References(_alternatives(truth))
+        return _alternatives(truth)
     raise RejectError("wrong_type", "ground_truth holds neither turns of calls nor calls")
 
 
@@ -115,24 +120,47 @@ def _is_object(value: Any) -> bool:
     return isinstance(value, dict)
 
 
+def _answered(record: Record, category: str) -> Iterator[Task]:
+    """Yield the task of a category, and of its variants: any of the answers is right."""
+    for variant in (category, *_ANSWERED[category]):
+        yield Task(
+            task_id=record.id.replace(category, variant, 1),
+            suite=variant,
+            reference_outputs=record.ground_truth,
+            unmapped=record.unmapped,
+        )
+
+
+def _tasks(record: Record) -> list[Task]:
+    category = suite_of(record.id)
+    if category in _ANSWERED and all(isinstance(answer, str) for answer in record.ground_truth):
+        return list(_answered(record, category))
+    return [_task(record)]
+
+
 def _task(record: Record) -> Task:
-    return Task(
+    task = Task(
         task_id=record.id,
         suite=suite_of(record.id),
         reference_complete=True,
-        references=_references(record.ground_truth),
         unmapped=record.unmapped,
     )
+    spelled = _spelled(record.ground_truth)
+    if len(spelled) > MOST_ALTERNATIVES:
+        spelled = spelled[:1]
+        task.labels = {"spellings": f"more than {MOST_ALTERNATIVES}, of which the first counts"}
+    task.references = References(spelled)
+    return task
 
 
 def decode(piece: Piece, _context: Any = None) -> Iterator[Task]:
-    """Decode one line into its task."""
-    yield _task(decoding(_decode, piece.data))
+    """Decode one line into its task, or those of its variants."""
+    yield from _tasks(decoding(_decode, piece.data))
 
 
 def decode_many(bodies: Sequence[bytes], _context: Any) -> Many:
     """Decode lines, one after the other."""
-    return Many([], [], NO_STEPS, [_task(_decode(body)) for body in bodies])
+    return Many([], [], NO_STEPS, [task for body in bodies for task in _tasks(_decode(body))])
 
 
 def sniff(head: Head) -> str | None:
@@ -140,7 +168,8 @@ def sniff(head: Head) -> str | None:
     if not head.has("id", "ground_truth") or not isinstance(head.first["ground_truth"], list):
         return None
     first: Any = next(iter(head.first["ground_truth"]), [])
-    return "records with id and ground_truth" if isinstance(first, list | dict) else None
+    own = isinstance(first, list | dict) or suite_of(str(head.first["id"])) in _ANSWERED
+    return "records with id and ground_truth" if own else None
 
 
 FORMAT = Format(
@@ -150,7 +179,9 @@ FORMAT = Format(
     pieces=lambda source: source.records(),
     decode=decode,
     decode_many=decode_many,
-    fills="tasks with expected calls: every acceptable spelling up to 32, else the first",
+    leaves_out=lambda: left_out(Record),
+    fills="tasks with expected calls: every acceptable spelling up to 32, else the first (and the "
+    "label spellings); reference answers of web searches and memories",
     lacks="runs (they are in the result files), prompts, names of arguments given by position",
     expects=("id", "ground_truth"),
 )

@@ -43,7 +43,7 @@ _FAILED = "Error during inference"
 _COLUMNS = ("kind", "content", "tool_name", "tool_args", "turn_index", "response_index")
 _Row = tuple[Kind, str | None, str | None, Raw, int, int]
 _NAMED = re.compile(r"_result_(\w+)$")
-_ID = re.compile(r"(.+?)_\d+(-\d+)*$")
+_ID = re.compile(r"(.+?)_\d+((-\d+)*|-[a-z]+-\d+)$")
 
 
 def _turns(result: Any) -> list[list[Any]]:
@@ -131,8 +131,8 @@ def _counts(record: Record, responses: int) -> Iterator[tuple[str, Iterable[floa
 def suite_of(task_id: str) -> str | None:
     """Return the category an id names.
 
-    >>> suite_of("live_multiple_3-2-0"), suite_of("multi_turn_base_7"), suite_of("line 7")
-    ('live_multiple', 'multi_turn_base', None)
+    >>> suite_of("live_multiple_3-2-0"), suite_of("memory_kv_7-customer-7"), suite_of("line 7")
+    ('live_multiple', 'memory_kv', None)
     """
     found = _ID.match(task_id)
     return found.group(1) if found else None

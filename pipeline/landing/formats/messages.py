@@ -14,6 +14,7 @@ from pipeline.landing.chats.chat_columns import Chats
 from pipeline.landing.chats.parts import holds_calls
 from pipeline.landing.chats.spoken import calls_of, chat_of, failed, spend, usage_of, word
 from pipeline.landing.chats.unheard import LEFT_OUT, unheard, unknown_usage
+from pipeline.landing.chats.wrapped import unserialized
 from pipeline.landing.formats import Format, Many
 from pipeline.landing.model import Expected, Outline, References, RejectError, Run
 from pipeline.landing.unknown.unmapped import add, rest
@@ -137,7 +138,7 @@ def _references(expected: Any) -> References | None:
 
 
 def _model(record: dict[str, Any], items: Any) -> str | None:
-    told = [record, *items]
+    told = [record, *(unserialized(item) for item in items)]
     named = [one.get("model") or _in_metadata(one) for one in told if isinstance(one, dict)]
     return next((name for name in named if isinstance(name, str)), None)
 

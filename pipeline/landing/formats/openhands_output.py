@@ -78,7 +78,7 @@ class Issue(Known):
 class Record(Noting):
     """One instance."""
 
-    history: list[msgspec.Raw]
+    history: list[msgspec.Raw] | None
     instance_id: str | int | None = None
     issue: Issue | None = None
     metadata: Metadata | None = None
@@ -125,7 +125,8 @@ def _success(record: Record) -> bool | None:
 def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     """Decode one instance into its run."""
     record = decoding(_decode, piece.data)
-    events, times = openhands_sdk_steps.collect(record.history) or collect(record.history)
+    history = record.history or []  # null where the instance failed before the agent began
+    events, times = openhands_sdk_steps.collect(history) or collect(history)
     steps = events.steps(record.metrics)
     metadata = record.metadata or Metadata()
     task = _task(record)

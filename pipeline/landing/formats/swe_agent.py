@@ -67,6 +67,8 @@ class Info(Known):
     exit_status: str | None = None
     submission: str | None = None
     model_stats: ModelStats | None = None
+    swe_agent_version: str | None = None
+    swe_agent_hash: str | None = None
 
 
 class Named(msgspec.Struct):
@@ -199,9 +201,14 @@ def _run(record: Record, name: str | None) -> Run:
         source_id=task,
         task_id=task,
         agent="swe-agent",
+        agent_version=info.swe_agent_version,
         model=model.name if model else None,
         prompt_hash=_system_prompt(history),
-        labels=known(exit_status=info.exit_status, environment=record.environment),
+        labels=known(
+            exit_status=info.exit_status,
+            environment=record.environment,
+            swe_agent_hash=info.swe_agent_hash,
+        ),
         status=_status(info),
         completed=None if info.exit_status is None else info.exit_status.startswith("submitted"),
         final_output=info.submission or None,
@@ -256,7 +263,7 @@ FORMAT = Format(
     sniff=sniff,
     pieces=lambda source: source.records(),
     decode=decode,
-    fills="actions (the first word is the tool), outputs, durations, tokens and cost of the run",
+    fills="actions (the first word is the tool), outputs, durations, tokens and cost of the run, version",
     lacks="errors (the format has no signal), success, times, tokens by step, references",
     leaves_out=lambda: ["replay_config", *left_out(Record)],
     expects=("trajectory", "history"),

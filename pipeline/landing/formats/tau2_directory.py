@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import msgspec
-from msgspec import UNSET
-
-from pipeline.landing.chats.messages import Raw  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.formats import Format, tau2_results
 from pipeline.landing.records.reader import HEAD_BYTES, Source
-from pipeline.landing.unknown.unmapped import (
-    MARK,
-    decoder,
-    left_out,
-)
-from pipeline.landing.values.decode import decoding
-from pipeline.landing.vendors.tau2 import Context, Info, TaskRecord, prepare
-from pipeline.landing.vendors.tau2_ticks import Tick, messages_of, unmapped_of
+from pipeline.landing.unknown.unmapped import left_out
+from pipeline.landing.vendors.tau2 import LEFT_OUT, Context, Info, TaskRecord, prepare
+from pipeline.landing.vendors.tau2_simulation import Simulation
+from pipeline.landing.vendors.tau2_ticks import Tick
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,33 +18,9 @@ if TYPE_CHECKING:
     from pipeline.landing.records.reader import Head, Piece
 
 
-class _Spoken(msgspec.Struct):
-    ticks: list[Tick] | None = None
-    messages: Raw = UNSET
-
-
-_decode_spoken = decoder(_Spoken)
-_decode_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-
-
-def _written(data: bytes) -> bytes:
-    """Return a simulation with messages, made from its ticks where it has none."""
-    spoken = decoding(_decode_spoken, data)
-    if spoken.ticks is None:
-        return data
-    members: dict[str, Any] = decoding(_decode_members, data)
-    del members["ticks"]
-    members[MARK] = unmapped_of(spoken.ticks)
-    given = b"" if spoken.messages is UNSET else bytes(spoken.messages)
-    if given.strip() in {b"", b"null", b"[]"}:
-        members["messages"] = messages_of(spoken.ticks)
-    return msgspec.json.encode(members)
-
-
 def decode(piece: Piece, context: Context | None = None) -> Iterator[Run | Task]:
     """Decode one task of the results, or one simulation."""
-    data = _written(piece.data)
-    yield from tau2_results.decode(piece._replace(data=data), context or Context())
+    yield from tau2_results.decode(piece, context or Context())
 
 
 def _has_info(head: Head) -> bool:
@@ -109,10 +77,11 @@ FORMAT = Format(
     fills="what tau2_results fills; spoken conversations as far as their words are recorded",
     lacks="the system prompt, durations of calls, sound",
     leaves_out=lambda: [
+        *LEFT_OUT,
         *left_out(Info, "info"),
         *left_out(TaskRecord, "tasks"),
         *left_out(Tick, "ticks"),
-        *left_out(tau2_results.Simulation),
+        *left_out(Simulation),
     ],
     expects=("id", "task_id", "termination_reason", "messages"),
 )

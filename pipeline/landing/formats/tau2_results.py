@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 from heapq import merge
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import UNSET, field
+from msgspec import UNSET
 
 from pipeline.landing.chats.chat import final_output, passed, steps_of, trial_number
-from pipeline.landing.chats.messages import Id, Message, Raw
+from pipeline.landing.chats.messages import Raw  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.formats import Format
-from pipeline.landing.model import Expected, References, Run, Status, Task
+from pipeline.landing.model import Expected, References, Run, Task
 from pipeline.landing.records.reader import HEAD_BYTES
 from pipeline.landing.unknown.unmapped import (
-    MARK,
     Unmapped,
     add,
     decoder,
-    leaves_out,
     left_out,
     rest,
 )
 from pipeline.landing.values.decode import decoding
 from pipeline.landing.vendors.tau2 import (
+    LEFT_OUT,
     Action,
     Context,
     Info,
-    Judged,
     TaskRecord,
     compare_args,
     prepare,
 )
+from pipeline.landing.vendors.tau2_simulation import Simulation, completed, status_of
+from pipeline.landing.vendors.tau2_ticks import Tick, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,70 +39,14 @@ if TYPE_CHECKING:
     from pipeline.landing.records.reader import Head, Piece, Source
 
 
-@leaves_out("raw_data", "requestor", "turn_idx")
-class Turn(Message):
-    """One message; a result carries its call's id as `id`, and says whether the call failed."""
-
-    says_more: ClassVar[bool] = True
-
-    tool_call_id: Id = field(name="id", default=None)
-    error: bool | None = None
-    errors: Any = None
-
-    def labels(self) -> dict[str, Any] | None:
-        """Return what was wrong with a message the benchmark did not accept."""
-        return {"errors": self.errors} if self.errors else None
-
-
-@leaves_out(
-    "duration", "mode", "policy", "review", "speech_environment", "timestamp", "voice_settings",
-)  # fmt: skip
-class Simulation(Judged, kw_only=True, forbid_unknown_fields=True):
-    """One element of `simulations`."""
-
-    unmapped: Unmapped | None = field(name=MARK, default=None)
-
-    messages: list[Turn]
-    id: str | None = None
-    trial: int | None = None
-    seed: int | None = None
-    start_time: str | None = None
-    end_time: str | None = None
-    termination_reason: str | None = None
-    agent_cost: float | None = None
-    user_cost: float | None = None
-
-
 class _Kind(msgspec.Struct):
     user_scenario: Raw = UNSET
+    ticks: Raw = UNSET
 
 
 _decode_kind = msgspec.json.Decoder(_Kind).decode
 _decode_task = decoder(TaskRecord)
 _decode_simulation = decoder(Simulation)
-
-_COMPLETED = {
-    "user_stop": True,
-    "agent_stop": True,
-    "max_steps": False,
-    "timeout": False,
-    "too_many_errors": False,
-    "agent_error": False,
-    "context_window_exceeded": False,
-}
-# Not the agent's doing: the simulated user, the network or the benchmark itself gave up.
-_INFRASTRUCTURE = {"infrastructure_error", "user_error", "unexpected_error"}
-
-
-def _status(run: Simulation, reward: float | None) -> Status:
-    if run.termination_reason in _INFRASTRUCTURE:
-        return "error"
-    ended = run.termination_reason in _COMPLETED or run.end_time is not None or reward is not None
-    return "ok" if ended else "incomplete"
-
-
-def _completed(reason: str | None) -> bool | None:
-    return False if reason in _INFRASTRUCTURE else _COMPLETED.get(reason or "")
 
 
 def _references(actions: list[Action] | None) -> References | None:
@@ -128,8 +72,8 @@ def _labels(run: Simulation, context: Context, actions: list[Action] | None) -> 
 
 
 def _run(run: Simulation, context: Context) -> Run:
-    steps = steps_of(run.messages, lambda message: message.error)
-    reward = None if run.reward_info is None else run.reward_info.reward
+    steps = steps_of(list(run.turns()), lambda message: message.error)
+    reward = run.reward()
     actions = context.expected(run)
     references = _references(actions)
     if references is None and not context.joined:
@@ -151,10 +95,10 @@ def _run(run: Simulation, context: Context) -> Run:
         labels=_labels(run, context, actions),
         started_at=run.start_time,
         ended_at=run.end_time,
-        status=_status(run, reward),
+        status=status_of(run),
         success=passed(reward),
         reward=reward,
-        completed=_completed(run.termination_reason),
+        completed=completed(run.termination_reason),
         final_output=final_output(steps),
         references=references,
     )
@@ -190,8 +134,10 @@ def _task(task: TaskRecord, context: Context) -> Task:
 
 def decode(piece: Piece, context: Context) -> Iterator[Run | Task]:
     """Decode one task, or one simulation into its run."""
-    if decoding(_decode_kind, piece.data).user_scenario is UNSET:
-        yield _run(decoding(_decode_simulation, piece.data), context)
+    kind = decoding(_decode_kind, piece.data)
+    if kind.user_scenario is UNSET:
+        data = piece.data if kind.ticks is UNSET else written(piece.data)
+        yield _run(decoding(_decode_simulation, data), context)
     elif context.joined:
         # Runs find their tasks by id: in a file that is not joined they would find others'.
         yield _task(decoding(_decode_task, piece.data), context)
@@ -205,15 +151,30 @@ def pieces(source: Source) -> Iterator[Piece]:
         yield piece._replace(ordinal=ordinal)
 
 
+def _is_element(record: Any, member: str, keys: set[str]) -> bool:
+    items = record.get(member) if isinstance(record, dict) else None
+    first = items[0] if isinstance(items, list) and items else None
+    return isinstance(first, dict) and first.keys() >= keys
+
+
+def _is_without_info(head: Head) -> bool:
+    """Tell whether a file whose info comes late begins with simulations or tasks."""
+    return _is_element(head.first, "simulations", {"id", "task_id", "termination_reason"}) or (
+        _is_element(head.first, "tasks", {"id", "user_scenario", "evaluation_criteria"})
+    )
+
+
 def sniff(head: Head) -> str | None:
     """Recognise the info of a benchmark run, with its tasks or simulations beside it."""
-    if not head.has("info") or not isinstance(head.first["info"], dict):
-        return None
     if head.framing == "array":
         return None  # each of its elements is a file's content
+    whole = len(head.text) < HEAD_BYTES
+    if not head.has("info"):
+        return "tasks or simulations of tau2-bench" if _is_without_info(head) else None
+    if not isinstance(head.first["info"], dict):
+        return None
     if not head.first["info"].keys() >= {"agent_info", "environment_info"}:
         return None
-    whole = len(head.text) < HEAD_BYTES
     if not head.has("simulations") and (whole or not head.has("tasks")):
         return None  # the newer layout keeps simulations in files of their own
     return "an object with info.agent_info, tasks and simulations"
@@ -230,9 +191,11 @@ FORMAT = Format(
     fills="calls of agent and user, outputs, errors, tokens, cost, times, reward, expected actions",
     lacks="the system prompt, durations of calls",
     leaves_out=lambda: [
+        *LEFT_OUT,
         *left_out(Info, "info"),
         *left_out(TaskRecord, "tasks"),
         *left_out(Simulation, "simulations"),
+        *left_out(Tick, "simulations.ticks"),
     ],
     expects=("info", "tasks", "simulations"),
 )

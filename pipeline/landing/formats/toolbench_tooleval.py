@@ -11,6 +11,7 @@ from msgspec import UNSET, field
 from pipeline.landing.chats.messages import Raw  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.formats import Format
 from pipeline.landing.model import RejectError, Run, Step, Task, Tool
+from pipeline.landing.records.salvage import of_object, salvaged
 from pipeline.landing.unknown.unmapped import Known, Noting, decoder, leaves_out, left_out
 from pipeline.landing.values.decode import decoding
 from pipeline.landing.values.literal import decoded, raw
@@ -19,6 +20,7 @@ from pipeline.landing.vendors.toolbench import answer, failed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pipeline.landing.model import Damage
     from pipeline.landing.records.reader import Head, Piece
 
 
@@ -127,9 +129,13 @@ def _run(task_id: str, told: Query) -> Run:
     )
 
 
-def decode(piece: Piece, _context: Any = None) -> Iterator[Run | Task]:
+def decode(piece: Piece, _context: Any = None) -> list[Run | Task | Damage]:
     """Decode the file's queries into tasks and their answers into runs."""
-    for task_id, told in decoding(_decode, piece.data).items():
+    return salvaged(piece, of_object, _items)
+
+
+def _items(data: bytes) -> Iterator[Run | Task]:
+    for task_id, told in decoding(_decode, data).items():
         yield _task(task_id, told)
         yield _run(task_id, told)
 

@@ -66,7 +66,7 @@ class TaskRecord(Noting):
         return None if self.evaluation_criteria is None else self.evaluation_criteria.actions
 
 
-@leaves_out("action_match", "action_reward")
+@leaves_out("action_match", "action_reward", "tool_type")
 class Check(Known):
     """An expected action as the benchmark checked it in a run."""
 
@@ -161,7 +161,9 @@ def compare_args(actions: list[Action] | None) -> dict[str, list[str]]:
 _decode_info = decoder(Info | None)
 _decode_task = glance(TaskRecord)
 _decode_judged = glance(Judged)
-_MEMBERS = {"info", "simulations", "tasks", "timestamp"}
+LEFT_OUT = ("format_version", "simulation_index", "timestamp")
+"""The file's own members that tell nothing of a run that the run does not tell itself."""
+_MEMBERS = {"info", "simulations", "tasks", *LEFT_OUT}
 
 
 def _info(source: Source) -> Info:

@@ -24,7 +24,7 @@ def failed(response: Any) -> bool | None:
     return None if found is None else found["text"] is not None
 
 
-def answer(text: str | None) -> str | None:
+def answer(text: Any) -> Any:
     """Return the answer given at the end; None where the agent gave up or said nothing.
 
     >>> answer('{"return_type": "give_answer", "final_answer": "42"}'), answer("42"), answer("")
@@ -33,10 +33,9 @@ def answer(text: str | None) -> str | None:
     True
     """
     try:
-        said = msgspec.json.decode(text or "")
+        said = msgspec.json.decode(text or "") if isinstance(text, str | None) else text
     except msgspec.DecodeError:
         return text or None
     if isinstance(said, dict):
-        final = said.get("final_answer")
-        return final if isinstance(final, str) and final else None
+        return said.get("final_answer") or None
     return text
