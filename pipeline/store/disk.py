@@ -15,6 +15,7 @@ import msgspec
 
 from pipeline.errors import LakeError, TrajtabError
 from pipeline.store.parquet import file_name, write_table
+from pipeline.store.whole import manifest_of, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -68,14 +69,12 @@ class DiskStorage:
 
     def manifest(self, folder: str) -> dict[str, Any]:
         """Return a committed folder's account of itself."""
-        found: dict[str, Any] = msgspec.json.decode(
-            (self.address / folder / "manifest.json").read_bytes()
-        )
-        return found
+        path = self.address / folder / "manifest.json"
+        return manifest_of(path.read_bytes(), path)
 
     def file(self, folder: str, table: str, columns: Collection[str] | None = None) -> Path:  # noqa: ARG002 - readers take what they need
         """Return the path of a table's file."""
-        return self.address / folder / file_name(self.manifest(folder), table)
+        return whole(self.address / folder / file_name(self.manifest(folder), table))
 
     def files(self, folders: Sequence[str], table: str) -> list[Path]:
         """Return the paths of a table's files."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
-
 from pipeline.errors import LakeError
 from pipeline.store import cache as caches
 from pipeline.store import head as heads
 from pipeline.store.head import manifest_name
 from pipeline.store.parquet import file_name
 from pipeline.store.transfer import SIDE_BY_SIDE, fetch, fetch_columns, hash_of
+from pipeline.store.whole import manifest_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -91,7 +90,7 @@ class ObjectReader:
             data = self.read(manifest_name(folder))
             if data is None:
                 raise LakeError(f"{self.address}/{folder}: gone; run the command again")
-            self._manifests[folder] = msgspec.json.decode(data)
+            self._manifests[folder] = manifest_of(data, f"{self.address}/{manifest_name(folder)}")
         return self._manifests[folder]
 
     def file(self, folder: str, table: str, columns: Collection[str] | None = None) -> Path:
@@ -149,8 +148,7 @@ class ObjectReader:
                 return None
             # It may have been replaced since the listing: kept under what it is.
             self.cache.write(key(found.tag), data := found.data)
-        manifest: dict[str, Any] = msgspec.json.decode(data)
-        return manifest
+        return manifest_of(data, f"{self.address}/{manifest_name(folder)}")
 
     def _stored(self, folder: str, table: str) -> Stored:
         manifest = self.manifest(folder)
