@@ -1,11 +1,12 @@
 """Any Python value as JSON, at once and always: what an agent handles changes under its hands.
 
 A recorder must never be what breaks a run. What JSON has no word for is spelled as near as can be:
-NaN and infinity as null, an object as its fields or its `repr` without the address.
+NaN and infinity as null, a path as its text, an object as its fields or its `repr` without the address.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -27,6 +28,8 @@ def _nearest(value: Any) -> Any:
     for kind, exact in _EXACTLY.items():
         if isinstance(value, kind) and not hasattr(value, "tolist"):
             return exact(value)
+    if isinstance(value, os.PathLike):
+        return _whole(os.fsdecode(value))
     if isinstance(value, Mapping):
         return dict(value)
     if callable(getattr(type(value), "model_dump", None)):
