@@ -28,8 +28,6 @@ def _nearest(value: Any) -> Any:
     for kind, exact in _EXACTLY.items():
         if isinstance(value, kind) and not hasattr(value, "tolist"):
             return exact(value)
-    if isinstance(value, os.PathLike):
-        return _whole(os.fsdecode(value))
     if isinstance(value, Mapping):
         return dict(value)
     if callable(getattr(type(value), "model_dump", None)):
@@ -39,7 +37,7 @@ def _nearest(value: Any) -> Any:
             return getattr(value, method)()
     if isinstance(value, Collection):
         return list(value)
-    return text_of_object(value)
+    return _whole(os.fsdecode(value)) if isinstance(value, os.PathLike) else text_of_object(value)
 
 
 def _dumped(model: Any) -> Any:
