@@ -28,7 +28,11 @@ def _command(name):
 def _as_a_shell_reads(line):
     """Split a line into words; what stands for a variable in double quotes is lost, as it would be."""
     told = subprocess.run(
-        ["/bin/sh", "-fc", f"printf '%s\\n' {line}"], check=True, capture_output=True, text=True, env={}
+        ["/bin/sh", "-fc", f"printf '%s\\n' {line}"],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={},
     )
     return told.stdout.splitlines()
 
