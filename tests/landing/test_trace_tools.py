@@ -66,3 +66,16 @@ def test_the_word_a_model_was_told_of_a_failure_counts_though_the_span_ended_wel
         tool = _tool(1, **{"gen_ai.tool.call.id": "c1"}, **output)
         run = _traced(tool, _span(2, **told(failed)))
         assert [call.is_error for call in calls(run)] == [failed]
+
+
+def test_what_a_retry_returned_is_not_given_to_the_attempt_that_failed() -> None:
+    told = {"gen_ai.tool.call.id": "c1"}
+    failed = {**_tool(1, **told), "status": {"status_code": "ERROR", "description": "timeout"}}
+    again = _tool(2, **told, **{"gen_ai.tool.call.result": "3"})
+    heard = [{"role": "tool", "tool_call_id": "c1", "content": "3"}]
+    request = {
+        "gen_ai.operation.name": "chat", "gen_ai.request.model": "m",
+        "gen_ai.input.messages": json.dumps(heard),
+    }  # fmt: skip
+    run = _traced(failed, again, _span(3, **request))
+    assert [(c.output, c.is_error) for c in calls(run)] == [(None, True), ("3", False)]

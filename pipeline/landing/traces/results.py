@@ -57,6 +57,9 @@ class Results:
 
     def _answered(self, result: Result) -> Step | None:
         """Find the nearest earlier call without an output that a result belongs to."""
+        latest = self._by_id.get(result.id or "")
+        if latest is not None and latest.output is not None:
+            return None  # its call has been answered; an attempt before it that failed never is
         silent = self._silent = [step for step in self._silent if step.output is None]
         fits = [step for step in silent if result.id and step.call_id == result.id]
         if not fits and result.id in self._by_id:
