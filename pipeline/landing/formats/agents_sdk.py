@@ -14,6 +14,7 @@ from pipeline.landing.model import RejectError, When
 from pipeline.landing.records import scattered
 from pipeline.landing.traces.attributes import text
 from pipeline.landing.traces.given import identify
+from pipeline.landing.traces.returned import tell_returned
 from pipeline.landing.traces.spans import Reading, Span, nanos
 from pipeline.landing.traces.trace import run_of
 from pipeline.landing.unknown.unmapped import Noting, Unmapped, add, decoder, note, rest
@@ -101,12 +102,14 @@ def _reading(data: dict[str, Any]) -> Reading:
 
 def _called(data: dict[str, Any]) -> Reading:
     given = data.get("input")
-    return Reading(
+    reading = Reading(
         role="tool",
         name=text(data.get("name")) or "function",
         arguments=UNSET if given is None else raw(given),
         output=data.get("output"),
     )
+    tell_returned(reading)
+    return reading
 
 
 def _responded(data: dict[str, Any]) -> Reading:
