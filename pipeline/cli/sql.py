@@ -29,7 +29,7 @@ MOST = 1000
 
 _EXAMPLE = """\
 trajtab sql lake "SELECT tool_name, count(*) AS n FROM calls GROUP BY ALL ORDER BY n DESC"
-trajtab sql lake "FROM scores WHERE f1 < $most::DOUBLE" --param most=0.5 --format csv
+trajtab sql lake 'FROM scores WHERE f1 < $most::DOUBLE' --param most=0.5 --format csv
 trajtab sql lake --init > lake.sql && duckdb -init lake.sql"""
 
 

@@ -20,7 +20,7 @@ from pipeline.landing.parting import parted
 from pipeline.landing.recognise import recognise_all, rooms_of, sentence_of
 from pipeline.landing.report import LandReport
 from pipeline.landing.source.folders import foldered
-from pipeline.landing.source.named import expand
+from pipeline.landing.source.named import expand, refuse_among
 from pipeline.landing.source.transport import Copies, unpacked
 from pipeline.several import several
 
@@ -108,6 +108,8 @@ def land(  # noqa: PLR0913 - the command's options, one each
         if progress is not None:
             progress(report)
 
+    if not dry_run:
+        refuse_among(named, Lake(lake).path)
     if engine is not None or regroup is not None:
         if dry_run:
             raise InputError("--dry-run decodes here: leave out --engine spark and --regroup")

@@ -1,11 +1,12 @@
 """Any Python value as JSON, at once and always: what an agent handles changes under its hands.
 
 A recorder must never be what breaks a run. What JSON has no word for is spelled as near as can be:
-NaN and infinity as null, an object as its fields or its `repr` without the address.
+NaN and infinity as null, a path as its text, an object as its fields or its `repr` without the address.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -36,7 +37,7 @@ def _nearest(value: Any) -> Any:
             return getattr(value, method)()
     if isinstance(value, Collection):
         return list(value)
-    return text_of_object(value)
+    return _whole(os.fsdecode(value)) if isinstance(value, os.PathLike) else text_of_object(value)
 
 
 def _dumped(model: Any) -> Any:

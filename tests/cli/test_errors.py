@@ -38,6 +38,7 @@ MISTAKES = {
     "folder without logs": (["land", "docs", "--lake", "lake"], "readme.txt"),
     "unknown format": (["land", "docs", "--lake", "lake", "--from", "trajtap"], "'trajtab'"),
     "no lake": (["scores", "lake"], "lake"),
+    "a log for a lake": (["scores", "docs/readme.txt"], "land docs/readme.txt --lake LAKE"),
     "no lake named": (["land", "docs"], "--lake"),
     "unknown metric": (["metrics", "recal"], "'recall'"),
     "unknown command": (["agregate", "lake"], "'aggregate'"),

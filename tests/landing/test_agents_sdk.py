@@ -60,3 +60,22 @@ def test_a_span_of_an_unknown_kind_tells_nothing():
 def test_a_damaged_item_is_refused():
     with pytest.raises(RejectError, match="missing_field"):
         decode("agents_sdk", {"object": "trace.span"})
+
+
+def test_the_metadata_of_a_trace_tell_its_task_trial_and_suite(tmp_path):
+    trace, *spans = (json.loads(line) for line in SAMPLE.read_text().splitlines())
+    trace["metadata"] = {"task_id": "t1", "trial": 3, "suite": "desk", "tier": "gold"}
+    path = tmp_path / "traces.jsonl"
+    path.write_text("".join(json.dumps(item) + "\n" for item in (trace, *spans)))
+    run = next(run for run in read("agents_sdk", path).runs if run.run_id == trace["id"])
+    assert (run.task_id, run.trial, run.suite) == ("t1", 3, "desk")
+    assert run.labels["tier"] == "gold"
+
+
+def test_an_mcp_servers_word_that_a_call_failed(tmp_path):
+    answer = {"content": [{"type": "text", "text": "no"}], "isError": True}
+    data = {"type": "function", "name": "f", "input": "{}", "output": json.dumps(answer)}
+    span = {"object": "trace.span", "id": "s1", "trace_id": "t1", "span_data": data}
+    path = tmp_path / "traces.jsonl"
+    path.write_text(json.dumps(span) + "\n")
+    assert [call.is_error for call in calls(read("agents_sdk", path).run)] == [True]

@@ -269,3 +269,29 @@ def test_sample() -> None:
     ]
     assert sum(step.input_tokens or 0 for step in run.steps) == 236
     assert run.task_id == "room-12"
+
+
+@pytest.mark.parametrize(("told", "right"), [
+    ({"costDetails": {"input": 0.25, "output": 0.5, "total": 0.75}}, 0.75),
+    ({"costDetails": {"input": 0.25, "cache_read_input_tokens": 0.125}}, 0.375),
+    ({"costDetails": '{"total": 0.5}', "totalCost": 0}, 0.5),
+    ({"costDetails": {"total": 0.5}, "totalCost": 0.5}, 0.5),
+    ({"costDetails": {}, "totalCost": 0, "calculatedTotalCost": 0}, 0.0),
+    ({"costDetails": {}}, None),
+])  # fmt: skip
+def test_cost_is_read_from_its_details_where_no_total_stands_beside_them(
+    tmp_path: Path, told: dict[str, Any], right: float | None
+) -> None:
+    (step,) = _run(tmp_path, _seen(1, "GENERATION", output="Done", **told)).steps
+    assert step.cost_usd == right
+
+
+def test_a_trace_tells_task_trial_suite_and_both_versions(tmp_path: Path) -> None:
+    told = {"task_id": 7, "trial": "2", "suite": "desk"}
+    run = _run(
+        tmp_path, _seen(1, "GENERATION", output="Done"), metadata=told, release="r9", version="1.4"
+    )
+    assert (run.task_id, run.trial, run.suite) == ("7", 2, "desk")
+    assert (run.agent_version, run.labels["version"]) == ("r9", "1.4")
+    alone = _run(tmp_path, _seen(1, "GENERATION", output="Done"), version="1.4")
+    assert (alone.agent_version, "version" in alone.labels) == ("1.4", False)

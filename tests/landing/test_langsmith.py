@@ -192,3 +192,19 @@ def test_sample() -> None:
     ]
     assert sum(step.input_tokens or 0 for step in run.steps) == 100 + 120 + 135 + 140
     assert run.final_output == "Moved to Monday, 10:05."
+
+
+@pytest.mark.parametrize("wrap", [lambda told: told, lambda told: {"output": told}, json.dumps])
+def test_an_mcp_servers_word_that_a_call_failed(tmp_path: Path, wrap: Callable[[Any], Any]) -> None:
+    answer = {"content": [{"type": "text", "text": "no"}], "isError": True}
+    (call,) = calls(_run(tmp_path, _told(1, "tool", "f", inputs={"x": 1}, outputs=wrap(answer))))
+    assert call.is_error
+
+
+def test_the_model_of_a_wrapped_client(tmp_path: Path) -> None:
+    asked = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+    message = {"role": "assistant", "content": "Ho"}
+    answer = {"model": "m-2", "choices": [{"message": message}]}
+    for outputs, model in ((answer, "m-2"), (message, "m")):
+        run = _run(tmp_path, _told(1, "llm", "ChatOpenAI", inputs=asked, outputs=outputs))
+        assert (run.model, run.final_output) == (model, "Ho")

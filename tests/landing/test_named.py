@@ -73,5 +73,21 @@ def test_lakes_among_the_logs_are_no_logs(logs):
 
     assert not again.unrecognised
     assert [found.source.shown for found in again.recognised] == ["logs/a.jsonl"]
-    with pytest.raises(SourceNotFoundError, match="holds no file to land"):
+    with pytest.raises(SourceNotFoundError, match="lake: a lake; what stands in its folder"):
         land([lake], "other", workers=1)
+
+
+@pytest.mark.parametrize(("named", "lake"), [("logs", "logs"), (".", "."), (".", "logs")])
+def test_a_new_lake_is_not_made_among_the_logs_it_would_hide(logs, named, lake):
+    with pytest.raises(InputError, match=r"a lake needs a folder of its own: --lake .*lake is one"):
+        land([named], lake, workers=1)
+    assert not Path(lake, "lake.json").exists()
+    assert land([logs], ".", workers=1).runs == 1
+    assert land([logs], ".", workers=1).runs == 0
+
+
+@pytest.mark.usefixtures("logs")
+def test_a_folder_of_a_lake_to_be_may_hold_hidden_files():
+    Path("new").mkdir()
+    Path("new/.gitkeep").touch()
+    assert land(["."], "new", workers=1).runs == 1

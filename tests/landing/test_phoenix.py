@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import polars as pl
 import pytest
 from making import runs_of, steps_of
@@ -92,6 +93,17 @@ def test_attributes_of_other_vocabularies_are_objects(tmp_path: Path) -> None:
     told = {"operation": {"name": "execute_tool"}, "tool": {"name": "f", "call": {"id": "c"}}}
     run = _run(tmp_path, _row(1, "UNKNOWN", gen_ai=told))
     assert [(call.tool_name, call.call_id) for call in calls(run)] == [("f", "c")]
+
+
+def test_an_index_that_pandas_kept_is_no_field(tmp_path: Path) -> None:
+    spans = pd.DataFrame([_row(1, "LLM", llm__cost__total=0.5)]).drop(columns="parent_id")
+    path = tmp_path / "s.parquet"
+    spans.set_index("context.span_id", drop=False).rename_axis(None).to_parquet(path)
+    assert "__index_level_0__" in pl.read_parquet_schema(path)
+    land([path], tmp_path / "lake", workers=1)
+    (step,) = steps_of(tmp_path / "lake").to_dicts()
+    assert step["cost_usd"] == 0.5
+    assert step["labels"] == '{"span_id":"s1"}'
 
 
 def test_errors(tmp_path: Path) -> None:

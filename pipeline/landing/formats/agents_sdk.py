@@ -13,6 +13,8 @@ from pipeline.landing.formats import Format
 from pipeline.landing.model import RejectError, When
 from pipeline.landing.records import scattered
 from pipeline.landing.traces.attributes import text
+from pipeline.landing.traces.given import identify
+from pipeline.landing.traces.returned import tell_returned
 from pipeline.landing.traces.spans import Reading, Span, nanos
 from pipeline.landing.traces.trace import run_of
 from pipeline.landing.unknown.unmapped import Noting, Unmapped, add, decoder, note, rest
@@ -100,12 +102,14 @@ def _reading(data: dict[str, Any]) -> Reading:
 
 def _called(data: dict[str, Any]) -> Reading:
     given = data.get("input")
-    return Reading(
+    reading = Reading(
         role="tool",
         name=text(data.get("name")) or "function",
         arguments=UNSET if given is None else raw(given),
         output=data.get("output"),
     )
+    tell_returned(reading)
+    return reading
 
 
 def _responded(data: dict[str, Any]) -> Reading:
@@ -135,6 +139,7 @@ def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
         known = {name: value for name, value in told.items() if value is not None}
         run.labels = {**(root.metadata or {}), **run.labels, **known}
         run.agent = run.agent or root.workflow_name
+        identify(run, root.metadata or {})
         note(run, root.unmapped)
     yield run
 

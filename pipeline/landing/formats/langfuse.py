@@ -11,14 +11,9 @@ import msgspec
 from pipeline.landing.formats import Format
 from pipeline.landing.model import RejectError
 from pipeline.landing.records.scattered import by_key, gathered, reread
-from pipeline.landing.traces.langfuse import (
-    OF_OBSERVATION,
-    OF_TRACE,
-    Observation,
-    Trace,
-    plain_text,
-    unknown,
-)
+from pipeline.landing.traces.given import plain
+from pipeline.landing.traces.langfuse import OF_OBSERVATION, Observation, unknown
+from pipeline.landing.traces.langfuse_trace import OF_TRACE, Trace
 from pipeline.landing.traces.trace import run_of
 from pipeline.landing.traces.unread import left_out_attributes
 from pipeline.landing.unknown.unmapped import Unmapped, add, note, noted, rest
@@ -53,8 +48,8 @@ def _key(data: bytes) -> str | None:
     except RejectError:
         return None
     if isinstance(record.get("trace"), dict):
-        return plain_text(record["trace"].get("id"))
-    return plain_text(record.get("traceId") or record.get("id"))
+        return plain(record["trace"].get("id"))
+    return plain(record.get("traceId") or record.get("id"))
 
 
 def _split(records: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:

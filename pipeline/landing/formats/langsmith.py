@@ -12,6 +12,7 @@ from pipeline.landing.formats import Format
 from pipeline.landing.model import RejectError, When
 from pipeline.landing.records import scattered, tabular
 from pipeline.landing.traces.attributes import amount, count, text
+from pipeline.landing.traces.returned import tell_returned
 from pipeline.landing.traces.spans import Reading, Span, nanos
 from pipeline.landing.traces.trace import only_input, run_of
 from pipeline.landing.unknown.unmapped import (
@@ -155,7 +156,7 @@ class Exported(Noting):
         said = together(messages(output, None)) if isinstance(output, dict) else None
         result = said.results[0] if said is not None and said.results else None
         arguments = only_input(self.inputs)
-        return Reading(
+        reading = Reading(
             role="tool",
             name=self.name,
             call_id=result.id if result else None,
@@ -163,6 +164,8 @@ class Exported(Noting):
             output=result.output if result else output,
             failed=result.failed if result else None,
         )
+        tell_returned(reading)
+        return reading
 
     def _tokens(self) -> tuple[int | None, int | None]:
         counts = (count(self.prompt_tokens), count(self.completion_tokens))
@@ -177,6 +180,8 @@ class Exported(Noting):
         asked = members(object_of(self.extra), "invocation_params")
         names = ("model", "model_name")
         given = [asked.get(name) for name in names] + [metadata.get("ls_model_name")]
+        # A client's own request and response, as LangSmith's wrappers of clients log them.
+        given += [object_of(told).get("model") for told in (self.outputs, self.inputs)]
         return next((found for found in map(text, given) if found), None)
 
     def add_to(self, run: Run) -> None:

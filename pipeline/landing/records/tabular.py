@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from pipeline.landing.records.reader import Source
 
 BATCH_ROWS = 1024
+_OF_PANDAS = r"^__index_level_\d+__$"
+"""Columns in which pandas keeps an index that has no name of its own: told in others, or a number."""
 DAMAGED = b"\0damaged"
 """Stands for the rows a damaged file does not give: nothing that JSON begins with."""
 
@@ -93,6 +95,7 @@ def _assembled(source: Source, places: Sequence[Sequence[int]]) -> Iterator[byte
 def _rows(source: Source, start: int, end: int) -> Iterator[tuple[int, bytes]]:
     """Yield rows as JSON objects, without their nulls."""
     frame = pl.scan_parquet(source.path, glob=False).slice(start, end - start)
+    frame = frame.select(pl.exclude(_OF_PANDAS))
     row = start
     for batch in frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True):
         for values in batch.to_dicts():

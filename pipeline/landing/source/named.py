@@ -6,7 +6,7 @@ import glob
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.errors import SourceNotFoundError
+from pipeline.errors import InputError, SourceNotFoundError
 from pipeline.landing.records.reader import Source, as_text
 
 if TYPE_CHECKING:
@@ -32,6 +32,30 @@ def _files_under(folder: Path) -> list[Path]:
         if not any(part.startswith(".") for part in path.relative_to(folder).parts)
         and lakes.isdisjoint(path.parents)
     )
+
+
+def _none_in(folder: Path) -> str:
+    if (folder / LAKE).is_file():
+        return "a lake; what stands in its folder is no log, so keep logs in another"
+    return "the folder holds no file to land"
+
+
+def refuse_among(named: Sequence[str], lake: object) -> None:
+    """Refuse a new lake in a folder with logs that land: in a lake's folder they are none.
+
+    Raises:
+        InputError: files to land stand where the lake would be made.
+    """
+    if not isinstance(lake, Path) or not lake.is_dir() or (lake / LAKE).exists():
+        return
+    home = lake.resolve()
+    for text in named:
+        folder = Path(text).resolve()
+        if folder in (home, *home.parents) and _files_under(home):
+            raise InputError(
+                f"{lake}: holds files that would land, and a lake needs a folder of its own: "
+                f"--lake {lake / 'lake'} is one"
+            )
 
 
 def _resolved(file: Path, folders: dict[Path, Path]) -> Path:
@@ -62,7 +86,7 @@ def expand(named: Sequence[str]) -> list[Source]:
         if path.is_dir():
             files = _files_under(path)
             if not files:
-                raise SourceNotFoundError(f"{text}: the folder holds no file to land")
+                raise SourceNotFoundError(f"{text}: {_none_in(path)}")
         elif path.exists():
             files = [path]
         elif glob.has_magic(text):

@@ -13,7 +13,7 @@ from msgspec import UNSET
 
 from pipeline.landing.chats.said import together
 from pipeline.landing.traces.attributes import amount, count, first, text, undecorated
-from pipeline.landing.traces.genai_messages import heard, says, with_event_details
+from pipeline.landing.traces.genai_messages import called, heard, says, with_event_details
 from pipeline.landing.traces.returned import tell_returned
 from pipeline.landing.traces.spans import Reading
 from pipeline.landing.values.literal import decoded, members, raw
@@ -42,6 +42,7 @@ _RESULT = (
     "gen_ai.tool.call.result", "gcp.vertex.agent.tool_response", "tool_response",
     "ai.toolCall.result", "ai.toolCall.output", "traceloop.entity.output", "output.value",
 )  # fmt: skip
+_TOOL_STATUS = ("gen_ai.tool.status", "tool.status")
 _AGENT_NAME = ("gen_ai.agent.name", "agent_name")
 _MODEL = ("gen_ai.response.model", "gen_ai.request.model", "ai.response.model", "ai.model.id")
 _INPUT_TOKENS = (
@@ -127,6 +128,9 @@ def _tool(given: Mapping[str, Any], span: Span) -> Reading:
         output=answered.get("message") if result is None else result,
     )
     tell_returned(reading)
+    reading.fill(called(given))
+    # Strands' tools: the span of one that returned an error ends well.
+    reading.failed = reading.failed or first(given, *_TOOL_STATUS) == "error" or None
     return reading
 
 

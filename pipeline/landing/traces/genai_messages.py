@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import UNSET
+
 from pipeline.landing.chats.said import Said, messages, together
 from pipeline.landing.traces.attributes import count, first
+from pipeline.landing.traces.spans import Reading
 from pipeline.landing.values.literal import branch, decoded
 
 if TYPE_CHECKING:
@@ -66,6 +69,24 @@ def heard(given: Mapping[str, Any], events: list[Event]) -> list[Said]:
         value = _requested(given.get("gcp.vertex.agent.llm_request"))
     found = messages(value, "user") if value is not None else _logged(given, events, answers=False)
     return found if prefix is None else [Said("system", prefix.text), *found]
+
+
+def called(given: Mapping[str, Any]) -> Reading:
+    """Return what a tool's span says of its call in messages, as Strands' newest spans do."""
+    value = given.get("gen_ai.input.messages")
+    told = decoded(value) if isinstance(value, str) else value
+    told = [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
+    asked = messages([{**one, "role": "assistant"} for one in told], "assistant")
+    answered = messages(given.get("gen_ai.output.messages"), "tool")
+    call = next((call for one in asked for call in one.calls), None)
+    result = next((result for one in answered for result in one.results), None)
+    return Reading(
+        role="tool",
+        call_id=call.id if call else None,
+        arguments=call.arguments if call else UNSET,
+        output=result.output if result else None,
+        failed=result.failed if result else None,
+    )
 
 
 def _requested(value: Any) -> Any:

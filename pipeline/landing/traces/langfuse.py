@@ -1,4 +1,4 @@
-"""Langfuse's records as typed structs: observations as spans, a trace as what it says of a run."""
+"""Langfuse's observations as typed structs, and as spans."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ from pipeline.landing.unknown.unmapped import Unmapped, add, rest
 from pipeline.landing.values.literal import decoded, members, object_of, raw
 
 if TYPE_CHECKING:
-    from pipeline.landing.model import Run
     from pipeline.landing.traces.spans import Role
 
 _ROLES: dict[str, Role] = {"GENERATION": "llm", "TOOL": "tool", "AGENT": "agent"}
-_TECHNICAL = {"attributes", "resourceAttributes", "scope"}
-_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
+TECHNICAL = {"attributes", "resourceAttributes", "scope"}
+UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 
 
 class Observation(msgspec.Struct, rename="camel"):
@@ -51,6 +50,7 @@ class Observation(msgspec.Struct, rename="camel"):
     output_usage: Any = None
     prompt_tokens: Any = None
     completion_tokens: Any = None
+    cost_details: Any = None
     total_cost: Any = None
     calculated_total_cost: Any = None
     tool_calls: Any = None
@@ -90,7 +90,7 @@ class Observation(msgspec.Struct, rename="camel"):
             reading.heard = messages(self.input, "user")
             reading.says = self._says()
             reading.input_tokens, reading.output_tokens = self._tokens()
-            reading.cost_usd = amount(self.total_cost) or amount(self.calculated_total_cost)
+            reading.cost_usd = self._cost()
             reading.model = self.model
         reading.fill(inside)
         return reading
@@ -99,7 +99,7 @@ class Observation(msgspec.Struct, rename="camel"):
         if role == "tool":
             return undecorated(self.name or "")
         # Some frameworks name an agent by a fresh id: a name no two runs share groups nothing.
-        return None if role == "llm" or _UUID.search(self.name or "") else self.name
+        return None if role == "llm" or UUID.search(self.name or "") else self.name
 
     def _says(self) -> Said | None:
         said = together(messages(self.output, "assistant"))
@@ -117,6 +117,12 @@ class Observation(msgspec.Struct, rename="camel"):
             if isinstance(name, str)
         ]
         return Said("assistant", said.text if said else None, found)
+
+    def _cost(self) -> float | None:
+        given = amount(self.total_cost) or amount(self.calculated_total_cost)
+        told = {name: amount(cost) for name, cost in object_of(self.cost_details).items()}
+        parts = [cost for name, cost in told.items() if cost is not None and name != "total"]
+        return given or told.get("total") or sum(parts) or given
 
     def _tokens(self) -> tuple[int | None, int | None]:
         details, usage = object_of(self.usage_details), object_of(self.usage)
@@ -157,7 +163,7 @@ def _parted(details: dict[str, Any]) -> tuple[int, int] | None:
 
 OF_OBSERVATION = {
     *Observation.__struct_encode_fields__, "bookmarked", "calculatedInputCost",
-    "calculatedOutputCost", "completionStartTime", "costDetails", "createdAt", "inputCost",
+    "calculatedOutputCost", "completionStartTime", "createdAt", "inputCost",
     "inputPrice", "internalModel", "internalModelId", "latency", "modelId", "outputCost", "outputPrice",
     "projectId", "promptId", "public", "timeToFirstToken", "toolDefinitions", "totalPrice",
     "totalTokens", "totalUsage", "unit", "updatedAt", "usagePricingTierId",
@@ -171,7 +177,7 @@ def unknown(record: dict[str, Any], span: Span) -> Unmapped:
     found = rest(record, OF_OBSERVATION)
     metadata = object_of(record.get("metadata"))
     inner = members(metadata, "attributes")
-    technical = frozenset(_TECHNICAL | inner.keys())
+    technical = frozenset(TECHNICAL | inner.keys())
     # What the tracer told the server under its own name is in the record.
     add(found, unread({k: v for k, v in inner.items() if not k.startswith("langfuse.")}))
     add(found, unread(metadata, technical), "metadata")
@@ -187,61 +193,6 @@ def unknown(record: dict[str, Any], span: Span) -> Unmapped:
         for call in map(object_of, calls if isinstance(calls, list) else ()):
             add(found, rest(call, {"arguments", "id", "index", "name", "type"}), "toolCalls")
     return {name: values for name, values in found.items() if "null" not in values}
-
-
-class Trace(msgspec.Struct, rename="camel"):
-    """A trace's own record."""
-
-    id: str | None = None
-    name: str | None = None
-    output: Any = None
-    session_id: str | None = None
-    user_id: str | None = None
-    metadata: Any = None
-    tags: list[str] | None = None
-    release: str | None = None
-    version: str | None = None
-    environment: str | None = None
-    scores: Any = None
-
-    def add_to(self, run: Run) -> None:
-        """Tell the run what the trace says of it."""
-        metadata = object_of(self.metadata)
-        name = None if self.name is None or _UUID.search(self.name) else self.name
-        run.agent = name or run.agent
-        run.agent_version = self.release or self.version or run.agent_version
-        run.task_id = plain_text(metadata.get("task_id")) or run.task_id
-        answer = together(messages(self.output, "assistant"))
-        run.final_output = run.final_output or (answer.text if answer else None)
-        own = {key: value for key, value in metadata.items() if key not in _TECHNICAL}
-        told = {
-            "session_id": self.session_id,
-            "user_id": self.user_id,
-            "environment": None if self.environment == "default" else self.environment,
-            "tags": self.tags or None,
-        }
-        known = {key: value for key, value in told.items() if value is not None}
-        run.labels = {**own, **self._scores(), **run.labels, **known}
-
-    def _scores(self) -> dict[str, Any]:
-        scores = self.scores if isinstance(self.scores, list) else []
-        return {
-            f"score.{score['name']}": score.get("stringValue") or score.get("value")
-            for score in scores
-            if isinstance(score, dict) and isinstance(score.get("name"), str)
-        }
-
-
-OF_TRACE = {
-    *Trace.__struct_encode_fields__, "bookmarked", "corrections", "createdAt", "externalId", "htmlPath", "input",
-    "latency", "observations", "orgId", "projectId", "public", "timestamp", "totalCost",
-    "updatedAt",
-}  # fmt: skip
-
-
-def plain_text(value: Any) -> str | None:
-    """Return a text, or a number as one; None of anything else."""
-    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else None
 
 
 def _role(kind: str, span: Span) -> Role:

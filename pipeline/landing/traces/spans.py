@@ -59,6 +59,7 @@ class Reading(msgspec.Struct):
             self.input_tokens, self.output_tokens = other.input_tokens, other.output_tokens
         self.arguments = other.arguments if self.arguments is UNSET else self.arguments
         self.output = other.output if self.output is None else self.output
+        self.failed = self.failed or other.failed
         self.cost_usd = other.cost_usd if self.cost_usd is None else self.cost_usd
         self.heard = self.heard or other.heard
         self.says = self.says or other.says

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from pipeline.landing.chats.chat import final_output, prompt_hash
 from pipeline.landing.model import Run
+from pipeline.landing.traces.given import Given, plain, service_of
 from pipeline.landing.traces.labels import MODEL, SPAN
 from pipeline.landing.traces.spans import Tree
 from pipeline.landing.traces.steps import TraceSteps
@@ -15,24 +15,11 @@ from pipeline.landing.unknown.unmapped import add, note
 from pipeline.landing.values.literal import decoded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from pipeline.landing.model import Status, Step
     from pipeline.landing.traces.spans import Span
     from pipeline.landing.unknown.unmapped import Unmapped
-
-_SESSION = ("gen_ai.conversation.id", "session.id", "gcp.vertex.agent.session_id")
-_USER = ("user.id", "enduser.id", "langfuse.user.id")
-_UNNAMED = "unknown_service"
-_METADATA = ("metadata", "langfuse.trace.metadata")
-_OWN = {
-    name: (f"trajtab.{name}", name, *others, f"metadata.{name}")
-    for name, others in {
-        "task_id": ("test.case.name",), "trial": (), "suite": ("test.suite.name",),
-    }.items()
-}  # fmt: skip
-"""What tells of the run as a whole, under one of our own names."""
-_ASKED = frozenset(chain(_SESSION, _USER, _METADATA, *_OWN.values()))
 
 
 def run_of(trace_id: str | None, spans: Iterable[Span]) -> Run | None:
@@ -55,8 +42,8 @@ def run_of(trace_id: str | None, spans: Iterable[Span]) -> Run | None:
         task_id=given.text("task_id"),
         trial=given.number("trial"),
         suite=given.text("suite"),
-        agent=_agent(tree) or _service(resource),
-        agent_version=_version(tree) or _text(resource.get("service.version")),
+        agent=_agent(tree) or service_of(resource),
+        agent_version=_version(tree) or plain(resource.get("service.version")),
         model=model_of(steps),
         prompt_hash=None if made.prompt is None else prompt_hash(made.prompt),
         labels=given.labels(),
@@ -96,63 +83,6 @@ def only_input(value: Any) -> Any:
     inner = found.get("input") if isinstance(found, dict) and len(found) == 1 else None
     given = decoded(inner) if isinstance(inner, str) else inner
     return given if isinstance(given, dict) else value
-
-
-class Given:
-    """What the attributes of spans and resource tell of the run as a whole."""
-
-    def __init__(self, tree: Tree, resource: Mapping[str, Any]) -> None:
-        told = (*(span.attributes for span in tree.spans), resource)
-        self._holders = [attributes for attributes in told if attributes]
-        self._names = _ASKED.intersection(chain.from_iterable(self._holders))
-        self._resource = resource
-
-    def _values(self, names: Iterable[str]) -> Iterator[Any]:
-        for name in names:
-            for holder in self._holders if name in self._names else ():
-                if holder.get(name) is not None:
-                    yield holder[name]
-
-    def _told(self, name: str) -> Iterator[Any]:
-        """Yield what spans say of the run under one of our own names, or in their metadata."""
-        yield from self._values(_OWN[name])
-        for value in self._values(_METADATA):
-            metadata = decoded(value) if isinstance(value, str) else value
-            if isinstance(metadata, dict) and metadata.get(name) is not None:
-                yield metadata[name]
-
-    def text(self, name: str) -> str | None:
-        """Return the first text, or number as text, told under a name."""
-        if not self._names:
-            return None
-        return next(filter(None, map(_text, self._told(name))), None)
-
-    def number(self, name: str) -> int | None:
-        """Return the first count told under a name."""
-        if not self._names:
-            return None
-        texts = (_text(value) for value in self._told(name))
-        return next((int(text) for text in texts if text and text.isdecimal()), None)
-
-    def labels(self) -> dict[str, Any]:
-        """Return session, user and service."""
-        found = {
-            "session_id": next(self._values(_SESSION), None),
-            "user_id": next(self._values(_USER), None),
-            "service": _service(self._resource),
-        }
-        return {name: value for name, value in found.items() if value is not None}
-
-
-def _text(value: Any) -> str | None:
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        return None
-    return str(value) or None
-
-
-def _service(resource: Mapping[str, Any]) -> str | None:
-    name = _text(resource.get("service.name"))
-    return None if name is None or name.startswith(_UNNAMED) else name
 
 
 def _agent(tree: Tree) -> str | None:
