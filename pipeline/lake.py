@@ -113,10 +113,7 @@ class Lake:
         """
         lake = cls(path)
         if not lake.exists():
-            raise SourceNotFoundError(
-                f"{path}: no lake here ({lake._missing()}); "
-                f"`trajtab land SOURCE --lake {path}` makes one"
-            )
+            raise SourceNotFoundError(f"{path}: {lake._missing()}")
         version = lake.settings.get("version")
         if version != FORMAT_VERSION:
             raise LakeError(
@@ -147,9 +144,13 @@ class Lake:
         return self.path.resolve().name if isinstance(self.path, Path) else self.path.name
 
     def _missing(self) -> str:
+        """Say why there is no lake here, and how to have one."""
+        if isinstance(self.path, Path) and self.path.is_file():
+            return f"a file, no lake; `trajtab land {self.path} --lake LAKE` makes one of a log"
+        seen = "no lake.json under this prefix"
         if isinstance(self.path, Path):
-            return "the folder holds no lake.json" if self.path.exists() else "no such folder"
-        return "no lake.json under this prefix"
+            seen = "the folder holds no lake.json" if self.path.exists() else "no such folder"
+        return f"no lake here ({seen}); `trajtab land SOURCE --lake {self.path}` makes one"
 
     def exists(self) -> bool:
         """Tell whether there is a lake at this path."""
