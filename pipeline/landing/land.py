@@ -23,9 +23,10 @@ from pipeline.landing.over import Over
 from pipeline.landing.parting import parted
 from pipeline.landing.recognise import recognise_all, rooms_of, sentence_of
 from pipeline.landing.report import LandReport
+from pipeline.landing.source.copies import Copies
 from pipeline.landing.source.folders import foldered
 from pipeline.landing.source.named import expand
-from pipeline.landing.source.transport import Copies, unpacked
+from pipeline.landing.source.transport import unpacked
 from pipeline.several import several
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.landing.formats import Format, tau2_results
@@ -28,6 +29,12 @@ def _has_info(head: Head) -> bool:
     return isinstance(info, dict) and info.keys() >= {"agent_info", "environment_info"}
 
 
+def _results(source: Source) -> Path | None:
+    """Return where the results of a simulation are: of one that was packed, also as it was named."""
+    places = (path.parent.parent / "results.json" for path in (source.path, Path(source.shown)))
+    return next((path for path in places if path.is_file()), None)
+
+
 def prepare_directory(source: Source) -> Context:
     """Read what the runs share, from the results beside the simulations.
 
@@ -36,8 +43,8 @@ def prepare_directory(source: Source) -> Context:
     """
     if _has_info(source.head):
         return prepare(source)
-    results = source.path.parent.parent / "results.json"
-    if not results.is_file():
+    results = _results(source)
+    if results is None:
         return Context()
     context = prepare(Source(results, str(results)))
     context.actions = {}
