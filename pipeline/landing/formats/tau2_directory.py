@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.landing.formats import Format, tau2_results
 from pipeline.landing.records.reader import HEAD_BYTES, Source
+from pipeline.landing.source.copies import neighbour
 from pipeline.landing.unknown.unmapped import left_out
 from pipeline.landing.vendors.tau2 import LEFT_OUT, Context, Info, TaskRecord, prepare
 from pipeline.landing.vendors.tau2_simulation import Simulation
@@ -29,12 +29,6 @@ def _has_info(head: Head) -> bool:
     return isinstance(info, dict) and info.keys() >= {"agent_info", "environment_info"}
 
 
-def _results(source: Source) -> Path | None:
-    """Return where the results of a simulation are: of one that was packed, also as it was named."""
-    places = (path.parent.parent / "results.json" for path in (source.path, Path(source.shown)))
-    return next((path for path in places if path.is_file()), None)
-
-
 def prepare_directory(source: Source) -> Context:
     """Read what the runs share, from the results beside the simulations.
 
@@ -43,7 +37,7 @@ def prepare_directory(source: Source) -> Context:
     """
     if _has_info(source.head):
         return prepare(source)
-    results = _results(source)
+    results = neighbour(source, "results.json", up=2)
     if results is None:
         return Context()
     context = prepare(Source(results, str(results)))
