@@ -24,7 +24,7 @@ from pipeline.engines.units import plan
 from pipeline.landing.batch import chunks
 from pipeline.landing.batch.stage import stage
 from pipeline.landing.records.reader import Source
-from pipeline.landing.source.transport import Copies
+from pipeline.landing.source.copies import Copies
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -19,9 +19,10 @@ from pipeline.landing.options import Options
 from pipeline.landing.parting import parted
 from pipeline.landing.recognise import recognise_all, rooms_of, sentence_of
 from pipeline.landing.report import LandReport
+from pipeline.landing.source.copies import Copies
 from pipeline.landing.source.folders import foldered
 from pipeline.landing.source.named import expand, refuse_among
-from pipeline.landing.source.transport import Copies, unpacked
+from pipeline.landing.source.transport import unpacked
 from pipeline.several import several
 
 if TYPE_CHECKING:

@@ -242,3 +242,18 @@ def test_an_event_by_itself() -> None:
     assert not sniff("openhands_conversation", {"kind": "MessageEvent", "source": "user"})
     record = {"kind": "MessageEvent", "source": "user", "llm_message": {"content": "Hi"}}
     assert [step.content for step in decode("openhands_conversation", record).run.steps] == ["Hi"]
+
+
+@pytest.mark.parametrize("state", ["base_state.json", "base_state.json.gz"])
+def test_packed_events_find_their_state(state: str, tmp_path: Path) -> None:
+    conversation = copied(tmp_path / "talk")
+    for file in [*files(conversation), conversation / "base_state.json"]:
+        if file.name != state:
+            file.with_name(f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))
+            file.unlink()
+    land([conversation], tmp_path / "lake")
+    land([copied(tmp_path / "plain" / "talk")], tmp_path / "other")
+    for table in (runs_of, steps_of):
+        packed, plain = table(tmp_path / "lake"), table(tmp_path / "other")
+        kept = [c for c in plain.columns if c not in {"source_path", "landed_at", "run_key"}]
+        assert packed.select(kept).equals(plain.select(kept))

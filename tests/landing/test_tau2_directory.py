@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import shutil
+
+import pytest
+from making import runs_of
 
 from pipeline.landing.formats.tau2_directory import FORMAT
+from pipeline.landing.land import land
 from pipeline.landing.records.reader import Source
 from tests.reading import SAMPLES, Items, args, calls, claimed, expectation, kinds
 
@@ -85,3 +91,17 @@ def test_a_simulation_far_from_its_results_lands(tmp_path):
 def test_messages_are_read_where_a_simulation_has_them(tmp_path):
     messages = [{"role": "assistant", "content": "Good day."}]
     assert _simulation(tmp_path, messages=messages).final_output == "Good day."
+
+
+@pytest.mark.parametrize("packed", ["simulations", "all"])
+def test_packed_simulations_find_their_results(packed, tmp_path):
+    """As `gzip -r` leaves them: the results beside them say model, suite and version."""
+    home = tmp_path / "run"
+    shutil.copytree(FOLDER, home)
+    (path,) = (home / "simulations").iterdir()
+    for file in [path] if packed == "simulations" else [path, home / "results.json"]:
+        file.with_name(f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))
+        file.unlink()
+    land([home], tmp_path / "lake", workers=1)
+    (run,) = runs_of(tmp_path / "lake").rows(named=True)
+    assert (run["agent"], run["agent_version"], run["suite"]) == ("voice_agent", "a1b2c3", "hotel")

@@ -20,6 +20,7 @@ from pipeline.landing.model import Damage, RejectError, Run
 from pipeline.landing.records.head import BOM
 from pipeline.landing.records.reader import Piece, as_text
 from pipeline.landing.records.session import first_and_last
+from pipeline.landing.source.copies import neighbour
 from pipeline.landing.source.folders import STATE
 from pipeline.landing.unknown.unmapped import (
     Known,
@@ -95,8 +96,8 @@ def prepare(source: Source) -> Context:
         source.path.absolute().parent.name
     )
     context = Context(files, folder)
-    beside = source.path.parent / STATE
-    if not beside.is_file():
+    beside = neighbour(source, STATE)
+    if beside is None:
         return context
     try:
         state: State = decoding(_decode_state, beside.read_bytes().removeprefix(BOM))

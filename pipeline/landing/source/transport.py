@@ -10,10 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
-from contextlib import ExitStack
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -21,7 +18,6 @@ from pipeline.errors import InputError, LakeError
 from pipeline.landing.model import Damage
 from pipeline.landing.records.reader import Source, unreadable
 from pipeline.landing.source.named import STDIN
-from pipeline.landing.source.spool import spool
 from pipeline.landing.source.unpacking import BLOCK, PACKED, DamagedError, spelled
 from pipeline.landing.source.wide import narrowed, wide
 from pipeline.landing.source.zipped import ZIP, members
@@ -29,7 +25,9 @@ from pipeline.landing.vendors.inspect_archive import is_archive
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import BinaryIO, Self
+    from typing import BinaryIO
+
+    from pipeline.landing.source.copies import Copies
 
 MOST_LAYERS = 4
 """An archive may hold archives, even a copy of itself: what is deeper stays packed."""
@@ -37,28 +35,6 @@ MOST_LAYERS = 4
 MOST_NAME = 255
 
 _SUFFIXES = {".gz", ".gzip", ".xz", ".zst", ".zstd"}
-
-
-class Copies:
-    """A temporary folder for copies: made when the first is, removed with all of them."""
-
-    def __init__(self) -> None:
-        self._stack = ExitStack()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
-    @cached_property
-    def folder(self) -> Path:
-        """The folder."""
-        return self._stack.enter_context(spool())
-
-    def new(self) -> Path:
-        """Return an empty folder in it."""
-        return Path(tempfile.mkdtemp(dir=self.folder))
 
 
 def unpacked(sources: Iterable[Source], copies: Copies) -> Iterator[Source]:
@@ -103,10 +79,10 @@ def _layer(source: Source, copies: Copies) -> Iterator[Source] | None:
     is_file = source.path.is_file()
     if is_file and source.head.text.startswith(ZIP) and not is_archive(source.head):
         return _members(source, copies)
-    blocks = _inside(source) if is_file else _streamed(source)
-    if blocks is None:
-        return None
-    return iter([_copy(blocks, _room(copies, _name(source)), source.shown)])
+    if not is_file:
+        return iter([_copy(_streamed(source), _room(copies, _name(source)), source.shown)])
+    blocks = _inside(source)
+    return iter([_copy(blocks, _place(source, copies), source.shown)]) if blocks else None
 
 
 def _inside(source: Source) -> Iterator[bytes] | None:
@@ -135,6 +111,14 @@ def _name(source: Source) -> str:
     path = source.path
     name = path.stem if path.suffix in _SUFFIXES else path.name
     return f"{path.parent.name}/{name}"
+
+
+def _place(source: Source, copies: Copies) -> Path:
+    """Return where a packed file's copy goes: beside the copies of its neighbours."""
+    name = _name(source)
+    if copies.folder in source.path.parents:
+        return _room(copies, name)
+    return _room(copies, str(source.path.absolute().parent.parent / name), copies.beside)
 
 
 def _members(source: Source, copies: Copies) -> Iterator[Source]:
