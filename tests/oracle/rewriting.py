@@ -57,10 +57,17 @@ def numbered(text: str) -> Any:
     return float(text) if "." in text else int(text)
 
 
+def iso(text: str) -> str:
+    """The text in capitals, where T or a space parts its date and its time."""
+    if len(text) > 10 and not {*"Tt "} & {*text[8:11]}:
+        raise ValueError(text)
+    return text.upper()
+
+
 def day_of(text: str) -> str:
     for parse in (date.fromisoformat, datetime.fromisoformat):
         try:
-            return parse(text).isoformat()[:10]
+            return parse(iso(text)).isoformat()[:10]
         except ValueError:
             pass
     return text
@@ -68,7 +75,7 @@ def day_of(text: str) -> str:
 
 def instant_of(text: str) -> str:
     try:
-        when = datetime.fromisoformat(text)
+        when = datetime.fromisoformat(iso(text))
         beyond = re.sub(r"(.*[.,][0-9]{6}([0-9]*).*)|.*", r"\2", text).rstrip("0")
         return f"{(when if when.tzinfo else when.replace(tzinfo=UTC)).astimezone(UTC)} {beyond}"
     except (ValueError, OverflowError):

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 PLAIN_DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:[.][0-9]+)?")
 LONGEST_NUMBER = 4300
 """Digits that Python reads at once; longer texts stay text."""
+MOMENT = re.compile(r"[0-9W-]{7,10}(?:[T ].*)?")
+"""A date, and T or a space before the time: Python takes any character for it."""
 FRACTION = re.compile(r"[.,]([0-9]+)")
 """Of a second; a date-time has no other point or comma."""
 
@@ -46,8 +48,9 @@ def _json(value: Any, _rule: Rule) -> Any:
 
 
 def _moment(text: str) -> datetime | None:
+    spelled = text.upper()  # a rule on case has been here before
     try:
-        return datetime.fromisoformat(text)
+        return datetime.fromisoformat(spelled) if MOMENT.fullmatch(spelled) else None
     except ValueError:
         return None
 
