@@ -13,6 +13,7 @@ import polars as pl
 from pipeline.engines.placing import ROWS, numbered_units, rows_of
 from pipeline.engines.scattered import ORDER, PART
 from pipeline.engines.whole_runs import write_part
+from pipeline.store.refusal import refusal_told
 
 if TYPE_CHECKING:
     from pipeline.engines import Engine
@@ -37,7 +38,9 @@ class Spill:
         for number, rows in enumerate(rows_of(self.source, file, self.partitions)):
             total += rows.height
             for (part,), some in rows.partition_by(PART, as_dict=True).items():
-                some.write_ipc(new / f"{part}-{number:06}.arrow", compression="lz4")
+                spill = new / f"{part}-{number:06}.arrow"
+                with refusal_told(spill):
+                    some.write_ipc(spill, compression="lz4")
         try:
             new.rename(home)
         except OSError:  # another attempt was faster

@@ -10,6 +10,7 @@ import polars as pl
 
 from pipeline.engines.scattered import BODY, FILE, LINE, RUN
 from pipeline.errors import LakeError
+from pipeline.store.refusal import refusal_told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -99,6 +100,7 @@ def _in_order(frame: pl.DataFrame, last: tuple[str, int, int] | None) -> tuple[s
 def _write(source: Scattered, rows: pl.DataFrame, path: Path) -> None:
     payload = rows.select(source.schema.names)
     if source.parquet:
-        payload.write_parquet(path, compression="zstd", compression_level=1)
+        with refusal_told(path):
+            payload.write_parquet(path, compression="zstd", compression_level=1)
         return
     path.write_bytes(b"\n".join(payload[BODY].to_list()) + b"\n")

@@ -50,12 +50,10 @@ class DiskStorage:
 
     def write(self, name: str, data: bytes) -> None:
         """Replace a small file as a whole."""
-        (self.address / name).parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=self.work(), delete=False) as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(file.name).replace(self.address / name)
+        with _told(self.address / name), self.workspace() as work:
+            (self.address / name).parent.mkdir(parents=True, exist_ok=True)
+            _write_bytes(work / "file", data)
+            (work / "file").replace(self.address / name)
 
     def folders(self, parent: str) -> list[str]:
         """Return the committed folders in `parent`, by name."""
@@ -106,8 +104,7 @@ class DiskStorage:
     def commit(self, work: Path, draft: Draft, *, replace: bool = False) -> None:
         """Write tables and manifest under `work`, then make them visible by one rename."""
         folder = work / Path(draft.relative).name
-        with _told(self.address / draft.relative):
-            write_folder(folder, draft)
+        write_folder(folder, draft)
         self.adopt(work, folder, draft.relative, replace=replace)
 
     def adopt(self, work: Path, folder: Path, relative: str, *, replace: bool = False) -> None:
@@ -160,10 +157,11 @@ def remove_left_over(folders: Iterable[Path]) -> None:
 
 def write_folder(folder: Path, draft: Draft) -> None:
     """Write a draft's tables into a new folder, its manifest last, and see them to the disk."""
-    folder.mkdir()
-    for name, table in draft.tables.items():
-        write_table(name, table, folder / f"{name}.parquet")
-    _write_bytes(folder / "manifest.json", msgspec.json.encode(draft.told()))
+    with _told(folder):
+        folder.mkdir()
+        for name, table in draft.tables.items():
+            write_table(name, table, folder / f"{name}.parquet")
+        _write_bytes(folder / "manifest.json", msgspec.json.encode(draft.told()))
 
 
 def _same_disk(one: Path, other: Path) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from pipeline.store.refusal import refusal_told
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -34,30 +36,39 @@ def write_table(name: str, table: pl.DataFrame, path: Path) -> None:
     Scores are fractions of few values, which every table reads again: pyarrow writes them with
     dictionaries, which Polars does for whole numbers and text only. That is a fifth more work than
     writing without, once, and nearly half of the work of reading, each time.
-    """
-    if name == "scores":
-        from pyarrow import parquet  # noqa: PLC0415 - heavy, and only for scores
 
-        parquet.write_table(
-            table.to_arrow(),
-            path,
-            compression="zstd",
-            compression_level=1,
-            row_group_size=ROWS,
-            use_dictionary=[column for column in table.columns if column not in UNLIKE],
-            column_encoding=dict.fromkeys(RISING, "DELTA_BINARY_PACKED"),
-        )
-    else:
-        bounds = name not in UNBOUNDED
-        table.write_parquet(
-            path,
-            compression="zstd",
-            compression_level=1,
-            row_group_size=ROWS_OF_TEXT if name == "steps" else ROWS,
-            statistics={"min": bounds, "max": bounds, "null_count": True, "distinct_count": False},
-        )
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
+    Raises:
+        OSError: the disk is full, or will not be written to.
+    """
+    with refusal_told(path):
+        if name == "scores":
+            from pyarrow import parquet  # noqa: PLC0415 - heavy, and only for scores
+
+            parquet.write_table(
+                table.to_arrow(),
+                path,
+                compression="zstd",
+                compression_level=1,
+                row_group_size=ROWS,
+                use_dictionary=[column for column in table.columns if column not in UNLIKE],
+                column_encoding=dict.fromkeys(RISING, "DELTA_BINARY_PACKED"),
+            )
+        else:
+            bounds = name not in UNBOUNDED
+            table.write_parquet(
+                path,
+                compression="zstd",
+                compression_level=1,
+                row_group_size=ROWS_OF_TEXT if name == "steps" else ROWS,
+                statistics={
+                    "min": bounds,
+                    "max": bounds,
+                    "null_count": True,
+                    "distinct_count": False,
+                },
+            )
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
 
 
 def file_name(manifest: Mapping[str, Any], table: str) -> str:

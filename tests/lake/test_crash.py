@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from making import call, run, runs_of, steps_of, want, write
+from making import call, run, runs_of, scores_of, steps_of, want, write
 
 from pipeline.errors import LakeError
 from pipeline.lake import Lake
@@ -136,6 +136,31 @@ def test_a_full_disk_is_told(source: Path, tmp_path: Path, monkeypatch: pytest.M
         land([source], tmp_path / "lake", workers=1)
     monkeypatch.undo()
     assert land([source], tmp_path / "lake").runs == 9
+
+
+@pytest.mark.parametrize("room", [10, 4000])
+def test_a_disk_that_fills_up_in_a_table_is_told_with_the_file(
+    source: Path, tmp_path: Path, room: int
+) -> None:
+    """Polars and Arrow meet it themselves, in a process whose files may have so many bytes."""
+    lake, program = tmp_path / "lake", "from pipeline.cli import main; main()"
+    limited = (
+        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room})); {program}"
+    )
+
+    def command(text: str, *args: object) -> tuple[int, str]:
+        line = [sys.executable, "-c", text, *map(str, args)]
+        done = subprocess.run(line, check=False, capture_output=True, text=True)
+        return done.returncode, done.stderr
+
+    for args in (["land", source, "--lake", lake, "--workers", 1], ["score", lake]):
+        code, told = command(limited, *args)
+        assert (code, "cannot write: File too large" in told) == (2, True), told
+        assert f"error: {lake}" in told
+        assert [path.name for path in (lake / ".tmp").iterdir()] in ([], ["lock"])
+        assert command(program, *args)[0] == 0
+    assert runs_of(lake).height == scores_of(lake).height == 9
 
 
 def test_what_a_kill_left_is_removed_after_a_day(source: Path, tmp_path: Path) -> None:

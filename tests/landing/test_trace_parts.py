@@ -192,6 +192,19 @@ def test_a_span_around_a_response_that_landed_before_it_counts_no_tokens(lake: P
     assert steps["kind"].to_list() == ["message", "final"]
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_span_around_a_response_in_one_part_alone_and_in_another_with_it(
+    lake: Path, *, turned: bool
+) -> None:
+    """Two exports overlap: the window of one ends after the outer span began."""
+    outer = chat(1, "Hi", [user("Go")], id="00000000000000bb", **USAGE)
+    inner = chat(1.1, "Hi", [user("Go")], parent="00000000000000bb", **USAGE)
+    parts = [[outer], [outer, inner]]
+    land_parts(lake, *(parts[::-1] if turned else parts))
+    steps = steps_of(lake).filter(pl.col("kind") != "message")
+    assert steps.select("kind", "content", "input_tokens").rows() == [("final", "Hi", 30)]
+
+
 def test_calls_of_responses_give_way_to_the_spans_of_the_tools(lake: Path) -> None:
     land_parts(lake, [chat(1, [asks("f", "1", x=1), asks("g", "2")])])
     assert steps_of(lake)["tool_name"].drop_nulls().to_list() == ["f", "g"]

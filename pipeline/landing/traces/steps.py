@@ -85,6 +85,8 @@ class TraceSteps:
         told = reading.says
         late = span.reading.role == "agent"
         labels = self._labels(span)
+        if around:  # another part may have one of these alone, as a response of its own
+            labels[INSIDE] = sorted({*labels.get(INSIDE, ()), *around})
         if reading.model:
             labels[MODEL] = reading.model
         if late:
