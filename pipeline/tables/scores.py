@@ -10,6 +10,7 @@ from pipeline.current import current, policy_of
 from pipeline.duck import fetched
 from pipeline.errors import InputError, UnknownNameError
 from pipeline.lake import Lake, files
+from pipeline.metrics.registry import get
 from pipeline.score_columns import scores_schema, written_schema
 from pipeline.several import several
 from pipeline.tables.groups import quoted
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from pipeline.policy import Policy
-    from pipeline.tables.session import Session
 
 INTERNAL = "run_key"
 MOST_ROWS = 2**63 - 1
@@ -63,12 +63,14 @@ def scores(
         policy: the policy's file or preset; None is the lake's own.
 
     Returns:
-        One row per run: keys in String, run_key in UInt64, fractions and amounts in Float64, counts
-        and tokens in Int64, flags in Int8. docs/metrics.md says when each metric is null.
+        One row per run: names in String, trial and reference_id in UInt32, started_at in Datetime
+        (UTC), success in Boolean, run_status and status in Enum; fractions and amounts in Float64,
+        counts and tokens in Int64, flags in Int8. docs/metrics.md says when each metric is null.
 
     Raises:
         UnknownNameError: no such column.
-        InputError: a negative limit, or DuckDB refuses `where`.
+        InputError: a negative limit, a column that the policy does not score, or DuckDB refuses
+            `where`.
 
     >>> from pipeline.sample import example
     >>> scores(example(), sort="f1", limit=3, columns=["run_id", "agent_version", "f1"]).rows
@@ -83,20 +85,21 @@ def scores(
     │ s0-0000003 ┆ v2            ┆ 0.666667 │
     └────────────┴───────────────┴──────────┘
     """
+    columns = several(columns)
     with opened(lake, policy, where) as session:
-        rows = scores_of(
-            session.con, sort=sort, limit=limit, columns=several(columns) or _shown(session)
-        )
+        unscored = _unscored(session.policy)
+        for name in [*(columns or ()), (sort or "").removeprefix("-")]:
+            if name in unscored:
+                get(name, session.policy)  # says so, and what is scored
+        every = session.con.view("scores").columns
+        shown = columns or [name for name in every if name not in {*unscored, INTERNAL}]
+        rows = scores_of(session.con, sort=sort, limit=limit, columns=shown)
     return Result("scores", _typed(rows, session.policy), session.notes)
 
 
-def _shown(session: Session) -> list[str]:
-    """Return the columns there are to show: none of a metric that the policy does not score."""
-    rules = session.policy
-    unscored = scores_schema(rules).keys() - written_schema(rules).keys()
-    return [
-        name for name in session.con.view("scores").columns if name not in {*unscored, INTERNAL}
-    ]
+def _unscored(rules: Policy) -> set[str]:
+    """Return the columns of metrics that the policy does not score."""
+    return scores_schema(rules).keys() - written_schema(rules).keys()
 
 
 def scan_scores(lake: Lake | str | os.PathLike[str], *, policy: str | None = None) -> pl.LazyFrame:
@@ -113,8 +116,7 @@ def scan_scores(lake: Lake | str | os.PathLike[str], *, policy: str | None = Non
         policy: the policy's file or preset; None is the lake's own.
 
     Returns:
-        A lazy frame: keys in String, run_key in UInt64, fractions and amounts in Float64, counts
-        and tokens in Int64, flags in Int8. A metric that the policy does not score is null.
+        A lazy frame. A metric that the policy does not score is null.
 
     Raises:
         SourceNotFoundError: there is no lake.

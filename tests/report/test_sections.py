@@ -92,6 +92,17 @@ class TestTasks:
         assert "a run passes if it made every expected call, in order" in text
         assert Page(text).table("Tasks")[0]["pass rate"] == "0.5"
 
+    def test_a_task_of_which_nothing_is_known_is_counted(self, tmp_path):
+        logs = [
+            run("good", call("x"), task_id="t", success=True),
+            run("lost", call("x"), task_id="u", status="error"),
+            run("lone", call("x")),
+        ]
+        with without_charts():
+            text = report(scored(tmp_path, *logs))
+        assert [row["task_id"] for row in Page(text).table("Tasks")] == ["t"]
+        assert "left out: 1 task without a run known to pass or fail" in text
+
 
 class TestTrend:
     def test_days_and_what_changed(self, tmp_path):

@@ -188,6 +188,9 @@ def test_what_is_not_kept_is_named_not_null(rich: Lake, tmp_path: Path) -> None:
             table(rich, metrics=["lcs"], policy=rules)
     with pytest.raises(UnknownNameError, match="f2"):
         aggregate(rich, metrics=["f2"], policy=rules)
+    for asked in ({"columns": ["run_id", "lcs"]}, {"sort": "-lcs"}, {"sort": "lcs"}):
+        with pytest.raises(InputError, match=r"'lcs' is not scored .* f1, error_rate: add it"):
+            scores(rich, policy=rules, **asked)
 
 
 def test_queries_find_every_column(rich: Lake, tmp_path: Path) -> None:

@@ -36,7 +36,8 @@ def tasks(grouped: Result) -> str:
     """
     measure = passing(grouped.rows)
     rows = grouped.rows.filter(pl.col("task_id").is_not_null())
-    judged = rows.filter((pl.col("metric") == measure) & (pl.col("n_scored") > 0))
+    every = rows.filter(pl.col("metric") == measure)
+    judged = every.filter(pl.col("n_scored") > 0)
     word = (
         "by the log's own word" if measure == LOGGED else "if it made every expected call, in order"
     )
@@ -59,6 +60,11 @@ def tasks(grouped: Result) -> str:
         if hardest.height > MOST_TASKS
         else []
     )
+    unknown = every.height - judged.height
+    if unknown:
+        more.append(
+            note(f"left out: {counted(unknown, 'task')} without a run known to pass or fail")
+        )
     return section(
         "Tasks",
         note(f"a run passes {word}"),
