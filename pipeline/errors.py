@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+_LISTED_BY = {
+    "metric": "trajtab metrics",
+    "column": "trajtab sql LAKE 'DESCRIBE FROM scores'",
+}
+
+
 class TrajtabError(Exception):
     """The root of every error trajtab raises.
 
@@ -66,6 +72,8 @@ class UnknownNameError(InputError):
         hint = f"; did you mean {near[0]!r}?" if near else ""
         few = 40
         listed = f" (known: {', '.join(names)})" if len(names) <= few else ""
+        if not (hint or listed) and what in _LISTED_BY:
+            hint = f"; `{_LISTED_BY[what]}` lists them"
         return cls(f"unknown {what} {name!r}{where}{hint}{listed}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from atexit import register
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +21,11 @@ ANNOTATED = 6
 """So many runs of an example have been annotated."""
 
 
+_OURS = re.compile(rb'\{("run_id":"s-?\d+-\d+",)?"task_id":"task-\d+","suite":')
+"""How each line of a sample begins."""
+_BEGIN = 256
+
+
 class Written(NamedTuple):
     """A file of the sample."""
 
@@ -32,7 +38,8 @@ def sample(folder: str | os.PathLike[str], *, runs: int = 1000, seed: int = 0) -
     """Write `runs.jsonl` and `tasks.jsonl` into a folder, made where there is none.
 
     Raises:
-        InputError: `runs` is negative, the folder has no name, or cannot be written.
+        InputError: `runs` is negative, the folder has no name, cannot be written, or holds a file
+            of such a name that is no sample.
     """
     if not os.fspath(folder):
         raise InputError("the folder's name is empty; name a folder, or . for this one")
@@ -46,11 +53,23 @@ def sample(folder: str | os.PathLike[str], *, runs: int = 1000, seed: int = 0) -
     ]
     try:
         target.mkdir(parents=True, exist_ok=True)
+        for file in files:
+            _spare(file.path)
         _write(files[0].path, lines(known, runs, seed))
         _write(files[1].path, (task.record for task in known))
     except OSError as error:
         raise InputError(f"{error.filename or target}: cannot write: {error.strerror}") from error
     return files
+
+
+def _spare(path: Path) -> None:
+    """Refuse to write over a log that is not made up: a recorder's may well have such a name."""
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        begin = file.read(_BEGIN)
+    if begin and not _OURS.match(begin):
+        raise InputError(f"{path}: there already, and no sample; name another folder")
 
 
 def example(runs: int = 32) -> Path:

@@ -18,6 +18,19 @@ TRAJTAB = [sys.executable, "-m", "pipeline"]
 HOME = str(Path(__file__).resolve().parents[2])
 
 
+@pytest.mark.parametrize(
+    ("args", "way"),
+    [
+        (["aggregate", "lake", "--metric", "zz"], "`trajtab metrics` lists them"),
+        (["scores", "lake", "--columns", "zzzzzz"], "'DESCRIBE FROM scores'` lists them"),
+    ],
+)
+@pytest.mark.usefixtures("lake")
+def test_a_name_near_none_says_where_the_known_ones_are(run, args, way):
+    result = run(*args)
+    assert (result.exit_code, way in result.stderr) == (2, True)
+
+
 def _raise(error):
     def land(*_args, **_kwargs):
         raise error

@@ -122,3 +122,19 @@ def test_a_file_in_its_place_is_refused(run, tmp_path):
 def test_negative_number_is_refused(tmp_path):
     with pytest.raises(InputError, match="-1 runs"):
         sample(tmp_path, runs=-1)
+
+
+@pytest.mark.parametrize("name", ["runs.jsonl", "tasks.jsonl"])
+def test_a_log_that_is_no_sample_is_not_written_over(tmp_path, name):
+    mine = b'{"run_id":"s1","task_id":"t1","steps":[]}\n'
+    (tmp_path / name).write_bytes(mine)
+    with pytest.raises(InputError, match="there already, and no sample; name another folder"):
+        sample(tmp_path, runs=3)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).read_bytes() == mine
+
+
+def test_a_sample_makes_way_for_another(tmp_path):
+    for runs, seed in ((0, 0), (3, -2), (5, 1)):
+        sample(tmp_path, runs=runs, seed=seed)
+    assert (tmp_path / "runs.jsonl").read_bytes().count(b"\n") == 5
