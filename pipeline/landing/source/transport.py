@@ -99,7 +99,7 @@ def _layer(source: Source, copies: Copies) -> Iterator[Source] | None:
     """Take one packing off; None where there is none."""
     if source.path == STDIN:
         return iter([_copy(_blocks(sys.stdin.buffer), _room(copies, "stdin/stdin"), source.shown)])
-    if not source.path.is_file():
+    if not os.path.isfile(source.path):  # noqa: PTH113 - what cannot be looked at is none
         with source.open() as stream:
             return iter([_copy(_blocks(stream), _room(copies, _name(source)), source.shown)])
     first = source.head.text[:8]
