@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +16,8 @@ from pipeline.errors import InputError, SourceNotFoundError, UnrecognisedError
 from pipeline.landing.land import land
 from pipeline.sample import sample
 from pipeline.scoring import score
+
+HOME = str(Path(__file__).resolve().parents[2])
 
 no_utf8 = pytest.mark.skipif(sys.platform != "linux", reason="file names are UTF-8 there")
 
@@ -91,3 +96,28 @@ def test_a_folder_of_a_lake_to_be_may_hold_hidden_files():
     Path("new").mkdir()
     Path("new/.gitkeep").touch()
     assert land(["."], "new", workers=1).runs == 1
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o444])
+def test_a_folder_within_that_cannot_be_read_is_told_of(logs, mode):
+    """The owner of the machine reads everything: another process, without that right, is asked."""
+    write(logs / "closed" / "b.jsonl", [run("b", call("x"))])
+    (logs / "closed").chmod(mode)
+    script = "import sys; from pipeline.cli import main; main(['land', 'logs', '--lake', 'lake'])"
+    done = subprocess.run(
+        [*_without_the_right_to_read_all(), sys.executable, "-c", script],
+        capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": HOME},
+    )  # fmt: skip
+    (logs / "closed").chmod(0o755)
+    assert (done.returncode, runs_of("lake")["run_id"].to_list()) == (0, ["a"])
+    assert re.search(r"logs/closed(/b\.jsonl)?: it cannot be read: Permission denied", done.stderr)
+
+
+def _without_the_right_to_read_all() -> list[str]:
+    if os.geteuid():
+        return []
+    setpriv = shutil.which("setpriv")
+    if setpriv is None:
+        pytest.skip("there is no setpriv")
+    rights = "-dac_override,-dac_read_search"
+    return [setpriv, "--bounding-set", rights, "--inh-caps", rights]

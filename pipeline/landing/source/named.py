@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,17 +22,27 @@ LAKE = "lake.json"
 
 
 def _files_under(folder: Path) -> list[Path]:
-    """Return the files of a folder but for hidden ones and those of lakes, in order."""
-    found = [path for path in folder.rglob("*") if path.is_file()]
+    """Return the files of a folder but for hidden ones and those of lakes, in order.
+
+    Folders within that cannot be read stand among them: they are told of as such a file is.
+    """
+    closed: list[Path] = []
+    found: list[Path] = []
+    for at, inner, names in os.walk(folder, onerror=lambda e: closed.append(Path(e.filename))):
+        inner[:] = [name for name in inner if not name.startswith(".")]
+        found += [Path(at, name) for name in names if not name.startswith(".")]
     lakes = {
         path.parent for path in found if path.name == LAKE and (path.parent / "batches").is_dir()
     }
-    return sorted(
-        path
-        for path in found
-        if not any(part.startswith(".") for part in path.relative_to(folder).parts)
-        and lakes.isdisjoint(path.parents)
-    )
+    files = [path for path in found if lakes.isdisjoint(path.parents) and _is_file(path)]
+    return sorted([*files, *closed])
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except PermissionError:  # its folder may be listed, but not entered
+        return True
 
 
 def _none_in(folder: Path) -> str:
@@ -60,7 +71,7 @@ def refuse_among(named: Sequence[str], lake: object) -> None:
 
 def _resolved(file: Path, folders: dict[Path, Path]) -> Path:
     """Return where a file really is; `folders` keeps where folders are, which hold many files."""
-    if file.is_symlink():
+    if os.path.islink(file):  # noqa: PTH114 - what cannot be looked at is none
         return file.resolve()
     if file.parent not in folders:
         folders[file.parent] = file.parent.resolve()

@@ -76,7 +76,7 @@ def _layer(source: Source, copies: Copies) -> Iterator[Source] | None:
     """Take one packing off; None where there is none."""
     if source.path == STDIN:
         return iter([_copy(_blocks(sys.stdin.buffer), _room(copies, "stdin/stdin"), source.shown)])
-    is_file = source.path.is_file()
+    is_file = os.path.isfile(source.path)  # noqa: PTH113 - what cannot be looked at is none
     if is_file and source.head.text.startswith(ZIP) and not is_archive(source.head):
         return _members(source, copies)
     if not is_file:
