@@ -67,10 +67,8 @@ def _decided(known: Known, staged: Staged, options: Options, now: datetime) -> D
     new_tasks = of_tasks.tables["tasks"].height if of_tasks else 0
     drafts = [of_tasks] if of_tasks else []
     if known.lake.has(f"batches/{staged.name}"):
-        already = Outcome(
-            staged.name, 0, 0, 0, 0, {}, staged.runs.height, 0, {}, new_tasks, {}, already=True
-        )
-        return Decision(drafts, already)
+        before = landed_before(staged.name)
+        return Decision(drafts, before._replace(duplicates=staged.runs.height, tasks=new_tasks))
     found = repeated(known, staged.runs, staged.steps)
     runs, steps = spliced(staged.runs, staged.steps, found.merged)
     runs, steps = _without(runs, steps, found.dropped)
