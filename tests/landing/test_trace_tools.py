@@ -41,13 +41,21 @@ def test_a_tools_span_may_tell_its_call_in_messages() -> None:
         "gen_ai.input.messages": json.dumps([{"role": "tool", "parts": [part]}]),
         "gen_ai.output.messages": json.dumps([{"role": "tool", "parts": [back]}]),
     }
-    for call in calls(_traced(_tool(1, **told))):
-        assert (args(call), call.call_id, call.output, call.is_error) == (
-            '{"x":1}',
-            "c1",
-            "3",
-            False,
-        )
+    (call,) = calls(_traced(_tool(1, **told)))
+    found = (args(call), call.call_id, call.output, call.is_error)
+    assert found == ('{"x":1}', "c1", "3", False)
+
+
+def test_of_several_calls_in_a_tools_span_none_is_taken_for_its_own() -> None:
+    """As where a tracer logs the whole chat on every span."""
+    asked = [{"type": "tool_call", "id": i, "name": "f", "arguments": {}} for i in ("c1", "c2")]
+    back = [{"type": "tool_call_response", "id": i, "response": "no"} for i in ("c1", "c2")]
+    told = {
+        "gen_ai.input.messages": json.dumps([{"role": "assistant", "parts": asked}]),
+        "gen_ai.output.messages": json.dumps([{"role": "tool", "parts": back}]),
+    }
+    (call,) = calls(_traced(_tool(1, **told)))
+    assert (args(call), call.call_id, call.output) == ("not_captured", None, None)
 
 
 @pytest.mark.parametrize("output", [{}, {"gen_ai.tool.call.result": "it broke"}])

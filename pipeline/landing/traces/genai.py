@@ -13,7 +13,7 @@ from msgspec import UNSET
 
 from pipeline.landing.chats.said import together
 from pipeline.landing.traces.attributes import amount, count, first, text, undecorated
-from pipeline.landing.traces.genai_messages import called, heard, says, with_event_details
+from pipeline.landing.traces.genai_messages import MESSAGES, called, heard, says, with_event_details
 from pipeline.landing.traces.returned import tell_returned
 from pipeline.landing.traces.spans import Reading
 from pipeline.landing.values.literal import decoded, members, raw
@@ -128,9 +128,10 @@ def _tool(given: Mapping[str, Any], span: Span) -> Reading:
         output=answered.get("message") if result is None else result,
     )
     tell_returned(reading)
-    reading.fill(called(given))
-    # Strands' tools: the span of one that returned an error ends well.
-    reading.failed = reading.failed or first(given, *_TOOL_STATUS) == "error" or None
+    if not given.keys().isdisjoint(MESSAGES):
+        reading.fill(called(given))
+    if first(given, *_TOOL_STATUS) == "error":  # Strands' tools: their spans end well then
+        reading.failed = True
     return reading
 
 

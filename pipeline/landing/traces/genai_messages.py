@@ -6,7 +6,7 @@ of the newest convention hold attributes instead.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import UNSET
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from pipeline.landing.traces.spans import Event, Span
 
+T = TypeVar("T")
+MESSAGES = ("gen_ai.input.messages", "gen_ai.output.messages")
 _DETAILS = (
     "gen_ai.client.inference.operation.details",
     "gen_ai.content.prompt",
@@ -72,14 +74,16 @@ def heard(given: Mapping[str, Any], events: list[Event]) -> list[Said]:
 
 
 def called(given: Mapping[str, Any]) -> Reading:
-    """Return what a tool's span says of its call in messages, as Strands' newest spans do."""
-    value = given.get("gen_ai.input.messages")
-    told = decoded(value) if isinstance(value, str) else value
+    """Return what a tool's span says of its call in messages, as Strands' newest spans do.
+
+    Of several calls or results, as in a chat that is logged whole, none is known to be its own.
+    """
+    asked, answered = (given.get(name) for name in MESSAGES)
+    told = decoded(asked) if isinstance(asked, str) else asked
     told = [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
-    asked = messages([{**one, "role": "assistant"} for one in told], "assistant")
-    answered = messages(given.get("gen_ai.output.messages"), "tool")
-    call = next((call for one in asked for call in one.calls), None)
-    result = next((result for one in answered for result in one.results), None)
+    said = messages([{**one, "role": "assistant"} for one in told], "assistant")
+    call = _only([call for one in said for call in one.calls])
+    result = _only([result for one in messages(answered, "tool") for result in one.results])
     return Reading(
         role="tool",
         call_id=call.id if call else None,
@@ -87,6 +91,10 @@ def called(given: Mapping[str, Any]) -> Reading:
         output=result.output if result else None,
         failed=result.failed if result else None,
     )
+
+
+def _only(found: list[T]) -> T | None:
+    return found[0] if len(found) == 1 else None
 
 
 def _requested(value: Any) -> Any:
