@@ -105,6 +105,15 @@ def test_ticks_keep_what_they_used(tmp_path: Path) -> None:
     assert steps["input_tokens"].sum() == 12
 
 
+def test_tokens_that_one_tick_does_not_tell_are_those_of_the_others(tmp_path: Path) -> None:
+    told = ({"prompt_tokens": None}, {"prompt_tokens": 7}, {"prompt_tokens": None})
+    ticks = [
+        {"tick_id": n, "agent_chunk": _chunk("assistant", "a", usage=u)} for n, u in enumerate(told)
+    ]
+    _, steps = _landed(tmp_path, _file(tmp_path, [_simulation(1, messages=[], ticks=ticks)]))
+    assert steps.select("content", "input_tokens").rows() == [("aaa", 7)]
+
+
 def test_a_simulation_that_said_nothing_lands(tmp_path: Path) -> None:
     failed = {"messages": None, "termination_reason": "infrastructure_error", "reward_info": None}
     runs, _ = _landed(tmp_path, _file(tmp_path, [_simulation(1, **failed), _simulation(2)]))

@@ -168,13 +168,13 @@ def sniff(head: Head) -> str | None:
     """Recognise the info of a benchmark run, with its tasks or simulations beside it."""
     if head.framing == "array":
         return None  # each of its elements is a file's content
-    whole = len(head.text) < HEAD_BYTES
     if not head.has("info"):
         return "tasks or simulations of tau2-bench" if _is_without_info(head) else None
     if not isinstance(head.first["info"], dict):
         return None
     if not head.first["info"].keys() >= {"agent_info", "environment_info"}:
         return None
+    whole = len(head.text) < HEAD_BYTES
     if not head.has("simulations") and (whole or not head.has("tasks")):
         return None  # the newer layout keeps simulations in files of their own
     return "an object with info.agent_info, tasks and simulations"

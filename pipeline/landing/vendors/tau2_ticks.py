@@ -60,7 +60,7 @@ _decode_spoken = decoder(_Spoken)
 _decode_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
-def is_none(value: Raw) -> bool:
+def _is_none(value: Raw) -> bool:
     """Tell whether a member is absent, null or an empty list."""
     return value is UNSET or bytes(value).strip() in {b"", b"null", b"[]"}
 
@@ -73,7 +73,7 @@ def written(data: bytes) -> bytes:
     members: dict[str, Any] = decoding(_decode_members, data)
     del members["ticks"]
     members[MARK] = unmapped_of(spoken.ticks)
-    if is_none(spoken.messages):
+    if _is_none(spoken.messages):
         members["messages"] = messages_of(spoken.ticks)
     return msgspec.json.encode(members)
 
@@ -85,9 +85,9 @@ def _said(role: str, chunk: Chunk | None, tick: Tick) -> Iterator[dict[str, Any]
 
 
 def _called(role: str, chunk: Chunk | None, calls: Raw, tick: Tick) -> Iterator[dict[str, Any]]:
-    if is_none(calls) and chunk is not None:
+    if _is_none(calls) and chunk is not None:
         calls = chunk.tool_calls
-    if not is_none(calls):
+    if not _is_none(calls):
         yield {"role": role, "tool_calls": calls, "timestamp": tick.timestamp}
 
 
@@ -140,6 +140,10 @@ def _goes_on(messages: list[dict[str, Any]], found: dict[str, Any]) -> dict[str,
     return last if last["role"] == found["role"] and last.get("content") else None
 
 
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) else 0
+
+
 def _add(told: dict[str, Any], more: dict[str, Any]) -> None:
     """Add a tick's words, tokens and cost to a message."""
     if more["content"]:
@@ -149,5 +153,5 @@ def _add(told: dict[str, Any], more: dict[str, Any]) -> None:
     if more["usage"]:
         used = told.get("usage") or {}
         counts = {name: count for name, count in more["usage"].items() if isinstance(count, int)}
-        sums = {name: used.get(name, 0) + count for name, count in counts.items()}
+        sums = {name: _count(used.get(name)) + count for name, count in counts.items()}
         told["usage"] = {**more["usage"], **used, **sums}
