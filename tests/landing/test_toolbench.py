@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+import json
 
+import pytest
+from making import runs_of
+
+from pipeline.landing.land import land
 from pipeline.landing.model import RejectError
 from tests.reading import SAMPLES, args, calls, claimed, decode, kinds, read
 
@@ -68,6 +72,24 @@ def test_giving_up_is_told():
     record = {"win": False, "tree": {}, "answer_generation": generation}
     run = decode("toolbench_answer", record).run
     assert (run.success, run.completed, run.final_output) == (False, False, None)
+
+
+@pytest.mark.parametrize(
+    ("told", "right"),
+    [
+        ({"final_answer": 0}, "0"),
+        ('{"final_answer": 0}', "0"),
+        ({"final_answer": ""}, None),
+        ({}, None),
+    ],
+)
+def test_an_answer_may_be_any_value(tmp_path, told, right):
+    generation = {"final_answer": told, "finish_type": "give_answer", "train_messages": []}
+    record = {"win": True, "tree": {"tree": {}}, "answer_generation": generation}
+    path = tmp_path / "1_a.json"
+    path.write_text(json.dumps(record))
+    land([path], tmp_path / "lake", workers=1)
+    assert runs_of(tmp_path / "lake")["final_output"].to_list() == [right]
 
 
 def _node(kind, description, **more):

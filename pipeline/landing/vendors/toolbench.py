@@ -37,5 +37,5 @@ def answer(text: Any) -> Any:
     except msgspec.DecodeError:
         return text or None
     if isinstance(said, dict):
-        return said.get("final_answer") or None
-    return text
+        text = said.get("final_answer")
+    return None if text == "" else text
