@@ -50,6 +50,7 @@ DOCUMENTS = {
         "eval_case_results": [_result("a"), _result("x", final_eval_status={}), _result("b")],
     },
     "adk_eval_legacy": [_legacy("a", "q"), _legacy("x", 3), _legacy("b", "q")],
+    "adk_eval_legacy_null": [_legacy("a", "q"), None, _legacy("b", "q")],
     "toolbench_tooleval": {
         "a": _query(("assistant", "Hi")),
         "x": _query(("tool", "names no tool")),

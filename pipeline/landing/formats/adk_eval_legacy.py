@@ -56,7 +56,8 @@ class _Kind(msgspec.Struct):
     data: Raw = UNSET
 
 
-_decode_kinds = msgspec.json.Decoder(list[_Kind]).decode
+_decode_bodies = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_decode_kind = msgspec.json.Decoder(_Kind).decode
 _decode_turns = decoder(list[Turn])
 _decode_cases = decoder(list[Case])
 _SUFFIXES = (".json", ".test", ".evalset")
@@ -96,14 +97,17 @@ class Named(NamedTuple):
     case: str
 
 
+def _has_data(body: msgspec.Raw) -> bool:
+    return bytes(body).startswith(b"{") and _decode_kind(body).data is not UNSET
+
+
 def decode(piece: Piece, context: Named | None = None) -> Iterator[Task | Damage]:
     """Decode a file: cases with names of their own, or the turns of the one the file names.
 
     Raises:
         RejectError: the turns have no name, as the file's is not known.
     """
-    kinds = decoding(_decode_kinds, piece.data)
-    if any(kind.data is not UNSET for kind in kinds):
+    if any(map(_has_data, decoding(_decode_bodies, piece.data))):
         suite = context and context.suite
 
         def tasks(data: bytes) -> Iterator[Task]:
