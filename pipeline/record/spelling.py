@@ -37,7 +37,7 @@ def _nearest(value: Any) -> Any:
             return getattr(value, method)()
     if isinstance(value, Collection):
         return list(value)
-    return _whole(os.fsdecode(value)) if isinstance(value, os.PathLike) else text_of_object(value)
+    return text_of_object(value)
 
 
 def _dumped(model: Any) -> Any:
@@ -66,8 +66,10 @@ def spelled(value: Any) -> bytes:
 
 
 def text_of_object(value: Any) -> str:
-    """Return the `repr` of an object without what differs from one process to the next."""
+    """Return a path's text; of another object the `repr`, without what differs between processes."""
     try:
+        if isinstance(value, os.PathLike):
+            return _whole(os.fsdecode(value))
         return _whole(_ADDRESS.sub("", repr(value)))
     except Exception:  # noqa: BLE001 - a repr may do anything
         return f"<{type(value).__name__}>"
