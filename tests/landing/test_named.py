@@ -102,6 +102,7 @@ def test_a_folder_of_a_lake_to_be_may_hold_hidden_files():
 def test_a_folder_within_that_cannot_be_read_is_told_of(logs, mode):
     """The owner of the machine reads everything: another process, without that right, is asked."""
     write(logs / "closed" / "b.jsonl", [run("b", call("x"))])
+    (logs / "closed" / "lake.json").touch()
     (logs / "closed").chmod(mode)
     script = "import sys; from pipeline.cli import main; main(['land', 'logs', '--lake', 'lake'])"
     done = subprocess.run(

@@ -32,7 +32,9 @@ def _files_under(folder: Path) -> list[Path]:
         inner[:] = [name for name in inner if not name.startswith(".")]
         found += [Path(at, name) for name in names if not name.startswith(".")]
     lakes = {
-        path.parent for path in found if path.name == LAKE and (path.parent / "batches").is_dir()
+        path.parent
+        for path in found
+        if path.name == LAKE and os.path.isdir(path.parent / "batches")  # noqa: PTH112 - what cannot be looked at is none
     }
     files = [path for path in found if lakes.isdisjoint(path.parents) and _is_file(path)]
     return sorted([*files, *closed])
