@@ -99,8 +99,8 @@ def _in_order(frame: pl.DataFrame, last: tuple[str, int, int] | None) -> tuple[s
 
 def _write(source: Scattered, rows: pl.DataFrame, path: Path) -> None:
     payload = rows.select(source.schema.names)
-    if source.parquet:
-        with refusal_told(path):
+    with refusal_told(path):
+        if source.parquet:
             payload.write_parquet(path, compression="zstd", compression_level=1)
-        return
-    path.write_bytes(b"\n".join(payload[BODY].to_list()) + b"\n")
+        else:
+            path.write_bytes(b"\n".join(payload[BODY].to_list()) + b"\n")

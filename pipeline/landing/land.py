@@ -145,8 +145,10 @@ def _outcomes(
 ) -> Iterator[Outcome]:
     def todo() -> Iterator[Chunk | Outcome]:
         for chunk in chunks:
-            known = lake is not None and _is_known(lake, chunk)
-            yield landed_before(lake, chunk.name, options) if lake and known else chunk
+            if lake is None or not _is_known(lake, chunk):
+                yield chunk
+            else:
+                yield landed_before(lake, chunk.name, options)
 
     known = None if lake is None else Known(lake)
     for item in staged(todo(), options, workers):

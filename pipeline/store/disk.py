@@ -15,7 +15,7 @@ import msgspec
 
 from pipeline.errors import LakeError, TrajtabError
 from pipeline.store.parquet import file_name, write_table
-from pipeline.store.whole import decoded, is_committed, see
+from pipeline.store.whole import decoded, is_committed, whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -72,7 +72,7 @@ class DiskStorage:
 
     def file(self, folder: str, table: str, columns: Collection[str] | None = None) -> Path:  # noqa: ARG002 - readers take what they need
         """Return the path of a table's file."""
-        return see(self.address, f"{folder}/{file_name(self.manifest(folder), table)}")
+        return whole_file(self.address, f"{folder}/{file_name(self.manifest(folder), table)}")
 
     def files(self, folders: Sequence[str], table: str) -> list[Path]:
         """Return the paths of a table's files."""

@@ -54,7 +54,7 @@ def decoded(data: bytes, address: Path | Address, folder: str) -> Manifest:
         raise damaged(address, file, f"damaged: {error}") from error
 
 
-def see(address: Path, file: str) -> Path:
+def whole_file(address: Path, file: str) -> Path:
     """Return the path of a table's file on a disk, having seen that both its ends are there.
 
     Raises:

@@ -17,7 +17,11 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-_UNMARKED = ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
+_UNMARKED = {
+    encoding: tuple(first.encode(encoding) for first in '{["')
+    for encoding in ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
+}
+"""What JSON begins with where no mark tells the encoding."""
 
 _DAMAGED = "trajtab.damaged"
 """How a decoder goes on behind what is no character: see `_damaged`."""
@@ -33,8 +37,7 @@ def wide(text: bytes) -> str | None:
     for mark, encoding in _MARKS.items():
         if text.startswith(mark):
             return encoding
-    starts = {name: tuple(first.encode(name) for first in '{["') for name in _UNMARKED}
-    return next((name for name, begins in starts.items() if text.startswith(begins)), None)
+    return next((name for name, begins in _UNMARKED.items() if text.startswith(begins)), None)
 
 
 def narrowed(path: Path, encoding: str) -> Iterator[bytes]:
