@@ -67,7 +67,7 @@ def _decided(known: Known, staged: Staged, options: Options, now: datetime) -> D
     new_tasks = of_tasks.tables["tasks"].height if of_tasks else 0
     drafts = [of_tasks] if of_tasks else []
     if known.lake.has(f"batches/{staged.name}"):
-        before = landed_before(staged.name)
+        before = landed_before(known.lake, staged.name, options)
         return Decision(drafts, before._replace(duplicates=staged.runs.height, tasks=new_tasks))
     found = repeated(known, staged.runs, staged.steps)
     runs, steps = spliced(staged.runs, staged.steps, found.merged)
