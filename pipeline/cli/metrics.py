@@ -16,10 +16,11 @@ from pipeline.cli.options import Outputs, output_options, policy_option
 from pipeline.cli.output import emit
 from pipeline.cli.values import LakePath
 from pipeline.current import policy_of
+from pipeline.errors import UnknownNameError
 from pipeline.judge import rubric
 from pipeline.lake import Lake
 from pipeline.metrics import registry, rules
-from pipeline.opinions import opinions
+from pipeline.opinions import human, opinions
 from pipeline.opinions.judged import PREFIX, metric_of
 from pipeline.policy import load
 from pipeline.tables.result import Result
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
     from pipeline.metrics.metric import Metric
 
+
+SAID = (PREFIX, human.PREFIX)
+"""How the names of what judges and people say begin."""
 
 _EXAMPLE = """\
 trajtab metrics in_order
@@ -69,8 +73,19 @@ def command(
     if name is None:
         emit(listed(more), outputs)
     else:
-        full = defined(name, [*more, *_shipped(name, more)])
+        full = _defined(name, more, lake)
         emit(full, outputs, cut=_upright(full))
+
+
+def _defined(name: str, more: Sequence[Metric], lake: Path | None) -> Result:
+    try:
+        return defined(name, [*more, *_shipped(name, more)])
+    except UnknownNameError as error:
+        if lake is None and name.startswith(SAID):
+            raise UnknownNameError(
+                f"{error}; with --lake LAKE those of a lake are known"
+            ) from error
+        raise
 
 
 def _further(lake: Lake | None, policy: str | None) -> list[Metric]:

@@ -76,6 +76,13 @@ def test_a_policy_adds_metrics_of_its_own(run, made_lake, tmp_path, monkeypatch)
     assert unscored["name"] == "f1"
 
 
+@pytest.mark.parametrize("name", ["judge.of_my_own", "human.patience"])
+def test_what_only_a_lake_knows_is_told(run, name):
+    result = run("metrics", name)
+    assert result.exit_code == 2
+    assert "; with --lake LAKE those of a lake are known\n" in result.stderr
+
+
 def test_unknown_metric_names_the_nearest(run):
     result = run("metrics", "inorder")
     assert result.exit_code == 2

@@ -58,6 +58,18 @@ def test_of_several_calls_in_a_tools_span_none_is_taken_for_its_own() -> None:
     assert (args(call), call.call_id, call.output) == ("not_captured", None, None)
 
 
+def test_a_tools_span_that_never_ended_says_nothing_of_a_failure() -> None:
+    """No signal is not success: what a model was told of it later is one."""
+    tool = {**_tool(1, **{"gen_ai.tool.call.id": "c1"}), "end_time": None}
+    assert [call.is_error for call in calls(_traced(tool))] == [None]
+    assert [call.is_error for call in calls(_traced(_tool(1)))] == [False]
+    back = {"type": "tool_result", "tool_use_id": "c1", "content": "3"}
+    told = json.dumps([{"role": "user", "content": [back]}])
+    told = {"gen_ai.operation.name": "chat", "gen_ai.input.messages": told}
+    (call,) = calls(_traced(tool, _span(2, **told)))
+    assert (call.output, call.is_error) == ("3", None)
+
+
 @pytest.mark.parametrize("output", [{}, {"gen_ai.tool.call.result": "it broke"}])
 def test_the_word_a_model_was_told_of_a_failure_counts_though_the_span_ended_well(
     output: dict[str, str],

@@ -91,6 +91,11 @@ class Span(msgspec.Struct):
         return self.reading.role
 
     @property
+    def unfinished(self) -> bool:
+        """Tell whether it began and, as far as the log tells, never ended."""
+        return self.start is not None and self.end is None
+
+    @property
     def duration_ms(self) -> float | None:
         """Return how long it took; None for an unfinished span."""
         if self.start is None or self.end is None:

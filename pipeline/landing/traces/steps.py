@@ -32,6 +32,13 @@ if TYPE_CHECKING:
     from pipeline.landing.traces.spans import Reading, Span, Tree
 
 
+def _failed(span: Span) -> bool | None:
+    """Tell whether a tool's span says that its call failed; one that never ended says nothing."""
+    if span.failed or span.reading.failed:
+        return True
+    return None if span.unfinished and span.reading.output is None else False
+
+
 class TraceSteps:
     """The steps of one trace."""
 
@@ -155,7 +162,7 @@ class TraceSteps:
             tool_args=reading.arguments,
             call_id=reading.call_id,
             output=reading.output,
-            is_error=span.failed or bool(reading.failed),
+            is_error=_failed(span),
             error=span.error if span.failed else None,
             actor=actor,
             turn_index=max(self._turn, 0),

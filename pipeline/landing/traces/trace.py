@@ -110,7 +110,7 @@ def _status(tree: Tree) -> Status:
         return "ok"
     if top.failed and top.role != "tool":
         return "error"
-    return "incomplete" if top.end is None and top.start is not None else "ok"
+    return "incomplete" if top.unfinished else "ok"
 
 
 def _answer(tree: Tree) -> str | None:
