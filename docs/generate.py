@@ -95,9 +95,9 @@ def metrics_page() -> str:
 
 
 def _by_place(names: Sequence[str]) -> str:
-    """Return dotted names grouped by what is before their last dot."""
+    """Return dotted names, once each, grouped by what is before their last dot."""
     found: dict[str, list[str]] = {}
-    for name in names:
+    for name in dict.fromkeys(names):
         place, _, last = name.rpartition(".")
         found.setdefault(place, []).append(f"`{last}`")
     listed = {place: ", ".join(group) for place, group in sorted(found.items())}
