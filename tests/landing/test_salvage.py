@@ -12,6 +12,9 @@ from making import runs_of
 from pipeline.errors import RejectedError
 from pipeline.lake import Lake
 from pipeline.landing.land import land
+from pipeline.landing.model import Damage, RejectError
+from pipeline.landing.records.reader import Piece
+from pipeline.landing.records.salvage import of_array, salvaged
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -118,3 +121,22 @@ def test_records_that_tell_of_each_other_still_do(tmp_path: Path) -> None:
     document = {"eval_set_id": "s", "eval_case_results": [_result("a"), bad, again]}
     land([_written(tmp_path, document)], tmp_path / "lake", workers=1)
     assert sorted(runs_of(tmp_path / "lake")["trial"]) == [0, 1]
+
+
+def test_one_bad_record_among_many_costs_a_few_decodings_of_what_they_share() -> None:
+    """1,000 records: 2 for each of 10 halvings, and the document, its beside, and the good ones."""
+    decoded = []
+
+    def decode(data: bytes) -> list[int]:
+        decoded.append(data)
+        records = json.loads(data)["records"]
+        if None in records:
+            raise RejectError("wrong_type", "null")
+        return [record["n"] for record in records]
+
+    records = [{"n": n} for n in range(1000)]
+    document = json.dumps({"records": [*records[:700], None, *records[700:]], "beside": "x"})
+    found = salvaged(Piece(document.encode(), 1, 0), lambda one: of_array(one, "records"), decode)
+    assert found[:-1] == list(range(1000))
+    assert isinstance(found[-1], Damage)
+    assert len(decoded) <= 24

@@ -1,7 +1,7 @@
 """Documents that hold many records, of which one cannot land: the others do.
 
 Formats whose records tell of each other, or share what stands beside them, decode the document as
-a whole. Where that fails, each record is tried by itself, and the good ones are decoded together.
+a whole. Where that fails, those that cannot land are found, and the others are decoded together.
 """
 
 from __future__ import annotations
@@ -79,15 +79,40 @@ def salvaged(
         return list(decode(piece.data))
     except RejectError:
         records, document = cut(piece)
-        good, damaged = [], []
-        for record in records:
-            try:
-                list(decode(document([record])))
-            except RejectError as error:
-                where = record.line, record.offset
-                damaged.append(Damage(*where, error.reason, error.detail, record.data))
-            else:
-                good.append(record)
-        if not good:
+
+        def why(some: Sequence[Piece]) -> RejectError | None:
+            return _refusal(decode, document(some))
+
+        if not records or why(()):  # what stands beside them is damaged
             raise
-        return [*decode(document(good)), *damaged]
+        refused = _refused(records, why)
+        if len(refused) == len(records):
+            raise
+        bad = {record.offset for record, _ in refused}
+        good = [record for record in records if record.offset not in bad]
+        return [*decode(document(good)), *(_damage(*one) for one in refused)]
+
+
+def _refusal(decode: Callable[[bytes], Iterable[T]], data: bytes) -> RejectError | None:
+    try:
+        list(decode(data))
+    except RejectError as error:
+        return error
+    return None
+
+
+def _refused(
+    records: Sequence[Piece], why: Callable[[Sequence[Piece]], RejectError | None]
+) -> list[tuple[Piece, RejectError]]:
+    """Find the records that cannot land, by halves: few are damaged, and all share what is beside."""
+    error = why(records)
+    if error is None:
+        return []
+    if len(records) == 1:
+        return [(records[0], error)]
+    half = len(records) // 2
+    return _refused(records[:half], why) + _refused(records[half:], why)
+
+
+def _damage(record: Piece, error: RejectError) -> Damage:
+    return Damage(record.line, record.offset, error.reason, error.detail, record.data)
