@@ -38,7 +38,7 @@ REFUSED = {
     "folder for a policy": (["score", "lake", "--policy", "."], ".: a folder; a policy file was"),
     "no file for a policy": (
         ["score", "lake", "--policy", "/dev/null"],
-        "/dev/null: a policy file is read more than once, which a pipe is not; save it first",
+        "/dev/null: a pipe or a device; a policy file was expected, save it as one first",
     ),
     "blank lake": (["land", "lake", "--lake", ""], "the lake's name is empty"),
     "lake of no UTF-8": (["land", "lake", "--lake", "l\udcff"], "must be UTF-8"),
