@@ -69,7 +69,7 @@ def command(
     if name is None:
         emit(listed(more), outputs)
     else:
-        full = defined(name, [*more, *_shipped(name, more)])
+        full = defined(name, [*_shipped(name), *more])
         emit(full, outputs, cut=_upright(full))
 
 
@@ -80,9 +80,9 @@ def _further(lake: Lake | None, policy: str | None) -> list[Metric]:
     return added if lake is None else [*added, *opinions(lake).metrics]
 
 
-def _shipped(name: str, more: Sequence[Metric]) -> list[Metric]:
-    """Return the metrics of the shipped rubrics, where one is asked for that no lake has."""
-    if not name.startswith(PREFIX) or any(metric.name.startswith(PREFIX) for metric in more):
+def _shipped(name: str) -> list[Metric]:
+    """Return the metrics of the shipped rubrics, where one of that kind is asked for."""
+    if not name.startswith(PREFIX):
         return []
     return [metric_of(rubric.load(f"preset:{preset}")) for preset in rubric.presets()]
 
