@@ -22,7 +22,7 @@ from pipeline.plain import frame
 from pipeline.shell import init_script
 from pipeline.tables.result import Result
 from pipeline.tables.session import unscored
-from pipeline.text import refusal
+from pipeline.text import is_utf8, refusal
 
 if TYPE_CHECKING:
     import os
@@ -122,6 +122,8 @@ def select(
     Raises:
         QueryError: it is not one SELECT statement, a parameter is none of its, or DuckDB refuses it.
     """
+    if not is_utf8(text):
+        raise QueryError("the query must be UTF-8")
     try:
         statement = _only_select(con.extract_statements(_open_ended(text)))
         if unused := sorted({*(parameters or ())} - {*statement.named_parameters}):

@@ -31,6 +31,11 @@ REFUSED = {
         "--where is empty",
     ),
     "blank rule": (["passk", "lake", "--pass", ""], "--pass is empty"),
+    "filter of no UTF-8": (
+        ["scores", "lake", "--where", "agent = '\udcff'"], "'\\udcff'\": SQL must be UTF-8",
+    ),
+    "rule of no UTF-8": (["passk", "lake", "--pass", "\udcff"], "SQL must be UTF-8"),
+    "query of no UTF-8": (["sql", "lake", "SELECT '\udcff'"], "the query must be UTF-8"),
     "folder for a gate file": (
         ["gate", "lake", "--baseline", "true", "--candidate", "true", "--gate", "."],
         ".: a folder; a gate file was expected",
