@@ -96,9 +96,8 @@ def session(
 ) -> DuckDBPyConnection:
     """Open DuckDB with the views of a lake, every macro, and tables of `extra`.
 
-    The lake is shown as it was when `state` was found, or else as it is.
-
-    A session that is not `confined` is for our own queries: it may spill to the disk.
+    The lake is shown as it was when `state` was found, or else as it is. A session that is not
+    `confined` is for our own queries: it may spill to the disk.
     """
     con = connect(threads)
     state = state or current(lake, policy)
