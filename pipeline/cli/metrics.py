@@ -60,7 +60,7 @@ def command(
 
     With NAME: its formula, range and direction, when it is null, the signal of the log it rests
     on, and how to call it in SQL. The rubrics that ship with trajtab are known as judge.NAME.
-    A policy adds metrics of its own; those it does not score are defined all the same.
+    A policy's own metrics are among them; so are all others, whether it scores them or not.
     """
     typed = ctx.get_parameter_source("lake") is ParameterSource.COMMANDLINE
     # The configuration's lake need not be there yet: most metrics need none.
