@@ -24,6 +24,15 @@ _ACTIVE = re.compile(
 )
 
 
+def is_utf8(text: str) -> bool:
+    r"""Tell whether UTF-8 can spell a text: no half of a surrogate pair stands for another byte.
+
+    >>> is_utf8("é"), is_utf8("\udce9")
+    (True, False)
+    """
+    return not any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
 def visible(text: str) -> str:
     r"""Spell out the characters that act instead of showing.
 

@@ -134,7 +134,8 @@ def _keys_to_compare(
 def _compiled(pattern: str, tool: str, path: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern)
-    except re.error as error:
+    # Too many repeats, too many brackets in each other.
+    except (re.error, OverflowError, RecursionError) as error:
         raise InputError(
             f"tool {tool!r}: the expected argument {path} is {pattern!r}, which the policy's pattern rule "
             f"reads as a regular expression: {error}; correct the reference, or let the rule name other arguments"
