@@ -70,7 +70,7 @@ def convert(data: bytes, source: str) -> Converted:
     limits: list[Limit] = []
     left_out: list[str] = []
     told = _config(data, source)
-    custom = told.get("custom_metrics", told.get("customMetrics")) or {}
+    custom = _custom(told, source)
     for name, value in told["criteria"].items():
         threshold, options = _read(name, value, source)
         if name in custom:
@@ -108,7 +108,7 @@ def gate_of(data: bytes, source: str) -> str:
 
 def _config(data: bytes, source: str) -> Mapping[str, Any]:
     try:
-        told = msgspec.json.decode(data)
+        told = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
     except msgspec.DecodeError as error:
         raise InputError(f"{source}: no JSON: {error}") from error
     if not isinstance(told, dict) or not isinstance(told.get("criteria"), dict):
@@ -116,6 +116,16 @@ def _config(data: bytes, source: str) -> Mapping[str, Any]:
             f'{source}: no ADK criteria; {{"criteria": {{NAME: THRESHOLD}}}} is wanted'
         )
     return told
+
+
+def _custom(told: Mapping[str, Any], source: str) -> Mapping[str, Any]:
+    """Return the metrics that are code of their own, by name."""
+    found = told.get("custom_metrics", told.get("customMetrics"))
+    if isinstance(found, dict):
+        return found
+    if found is not None:
+        raise InputError(f"{source}: custom_metrics is {json.dumps(found)}; an object is needed")
+    return {}
 
 
 def are_criteria(data: bytes) -> bool:

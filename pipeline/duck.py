@@ -15,6 +15,7 @@ import polars as pl
 from pipeline.errors import InputError
 from pipeline.interrupts import interruptible
 from pipeline.queries import install_macros
+from pipeline.text import is_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -74,7 +75,7 @@ class _Columns:
 
 
 def hand(con: duckdb.DuckDBPyConnection, name: str, frame: pl.DataFrame) -> None:
-    """Let a connection read a frame as the view `name`."""
+    """Let a connection read a frame as the view `name`; no column may be of the dtype Null."""
     con.register(name, _Columns(frame))
 
 
@@ -90,20 +91,22 @@ def fetched(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:
     return pl.DataFrame(relation.materialize())
 
 
-def refuse_blank(option: str, condition: str | None) -> None:
-    """Refuse a condition that is blank, as an unset variable of a shell is: nobody's wish for all.
+def refuse_no_condition(option: str, condition: str | None) -> None:
+    """Refuse what is no condition: a blank text, as an unset variable of a shell is; or no UTF-8.
 
     Raises:
-        InputError: that.
+        InputError: one of these.
 
-    >>> refuse_blank("--where", None)
-    >>> refuse_blank("--where", " ")
+    >>> refuse_no_condition("--where", None)
+    >>> refuse_no_condition("--where", " ")
     Traceback (most recent call last):
     ...
     pipeline.errors.InputError: --where is empty; give a condition, or true for all runs
     """
     if condition is not None and not condition.strip():
         raise InputError(f"{option} is empty; give a condition, or true for all runs")
+    if condition is not None and not is_utf8(condition):
+        raise InputError(f"{option} {condition!r}: SQL must be UTF-8")
 
 
 def sql_text(text: str) -> str:

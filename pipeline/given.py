@@ -1,4 +1,4 @@
-"""Files that a person names and that are read whole: policies, gates, rubrics, configurations."""
+"""Files that a person names: policies, gates, rubrics, configurations, what judges were asked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def refuse_no_file(path: Path, kind: str, more: str = "") -> None:
 
     Raises:
         SourceNotFoundError: nothing is there; `more` ends the sentence.
-        InputError: it is a folder, or a pipe, which could be read only once.
+        InputError: it is a folder, or a pipe: most of these files are read more than once.
 
     >>> from pathlib import Path
     >>> refuse_no_file(Path("limits.toml"), "gate file")
@@ -33,4 +33,4 @@ def refuse_no_file(path: Path, kind: str, more: str = "") -> None:
         raise SourceNotFoundError(f"{path}: no such {kind}{more}")
     if path.is_dir():
         raise InputError(f"{path}: a folder; a {kind} was expected")
-    raise InputError(f"{path}: a {kind} is read more than once, which a pipe is not; save it first")
+    raise InputError(f"{path}: a pipe or a device; a {kind} was expected, save it as one first")

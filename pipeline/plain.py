@@ -1,7 +1,8 @@
 """What DuckDB returns, as a frame of plain columns: text, numbers, times, and lists of them.
 
 DuckDB has types that frames and files do not share, an INTERVAL above all (`ended_at -
-started_at`). They come back as text; decimals and sums of integers come back as numbers.
+started_at`). They come back as text; decimals and sums of integers come back as numbers. So do
+dates and times as text where one of them is infinite, or further off than Python can tell.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyRelation
 
 _AS_TEXT = {"bignum", "bit", "blob", "enum", "interval", "time with time zone", "union", "variant"}
+_PER_DAY = {"ms": 86_400_000, "us": 86_400_000_000}
+_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
+"""Of the years that Python has, in days since 1970."""
 _NESTED = {"list", "array", "struct"}
 
 
@@ -37,6 +41,12 @@ def frame(found: DuckDBPyRelation) -> pl.DataFrame:
         for number, (column, kind) in enumerate(zip(found.columns, found.types, strict=True), 1)
     ]
     rows = fetched(found.project(", ".join(chosen)))
+    if any(far := [_is_far(column) for column in rows.iter_columns()]):
+        told = [
+            f"#{number}{'::VARCHAR' if is_far else ''} AS {quoted(column)}"
+            for number, (column, is_far) in enumerate(zip(found.columns, far, strict=True), 1)
+        ]
+        return frame(found.project(", ".join(told)))
     return rows.with_columns(map(_whole, rows.select(pl.selectors.decimal()).iter_columns()))
 
 
@@ -56,6 +66,18 @@ def _kinds(kind: DuckDBPyType) -> Iterator[str]:
         for _, inner in kind.children:
             if isinstance(inner, DuckDBPyType):  # an array's children hold its size too
                 yield from _kinds(inner)
+
+
+def _is_far(column: pl.Series) -> bool:
+    """Tell whether a column has a date or time of a year before 1 or after 9999."""
+    if column.dtype == pl.Date:
+        per_day = 1
+    elif isinstance(column.dtype, pl.Datetime) and column.dtype.time_unit != "ns":
+        per_day = _PER_DAY[column.dtype.time_unit]
+    else:  # 64 bits of nanoseconds end in 2262
+        return False
+    near = column.to_physical().is_between(_FIRST_DAY * per_day, (_LAST_DAY + 1) * per_day - 1)
+    return not near.all()
 
 
 def _whole(column: pl.Series) -> pl.Series:

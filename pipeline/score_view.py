@@ -8,7 +8,7 @@ import duckdb
 import polars as pl
 
 from pipeline.current import Current, current
-from pipeline.duck import confine_to, connect, hand, refuse_blank, sql_file
+from pipeline.duck import confine_to, connect, hand, refuse_no_condition, sql_file
 from pipeline.errors import InputError
 from pipeline.lake import Folder, Lake, files
 from pipeline.score_columns import SQL_TYPES, scores_schema, written_schema
@@ -45,7 +45,7 @@ def create_scores(
     Raises:
         InputError: `where` is blank, or DuckDB refuses it.
     """
-    refuse_blank("--where", where)
+    refuse_no_condition("--where", where)
     gone = pl.DataFrame({"run_key": pl.Series(state.superseded, dtype=pl.UInt64)})
     hand(con, "_superseded", gone)
     con.execute(f"CREATE VIEW _all_scores AS {_scores_from(con, state.scores, policy)}")

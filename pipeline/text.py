@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from datetime import datetime
 from typing import Any
 
@@ -22,6 +23,15 @@ VERDICTS = {
 _ACTIVE = re.compile(
     "[\\x00-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ufeff\\ufffe\\uffff\\ud800-\\udfff]"
 )
+
+
+def is_utf8(text: str) -> bool:
+    r"""Tell whether UTF-8 can spell a text: no half of a surrogate pair stands for another byte.
+
+    >>> is_utf8("é"), is_utf8("\udce9")
+    (True, False)
+    """
+    return not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def visible(text: str) -> str:
@@ -120,3 +130,25 @@ def counted(number: int, noun: str) -> str:
     ('1 run', '1,200 runs')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def regular_expression(text: str) -> re.Pattern[str]:
+    """Compile what a person wrote; what Python may read otherwise one day is no word of theirs.
+
+    Raises:
+        ValueError: it is none, and why.
+
+    >>> regular_expression("[[a]").pattern
+    '[[a]'
+    >>> regular_expression("a{99999999999}")
+    Traceback (most recent call last):
+    ...
+    ValueError: the repetition number is too large
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        try:
+            return re.compile(text)
+        # Too many repeats, too many brackets in each other.
+        except (re.error, OverflowError, RecursionError) as error:
+            raise ValueError(str(error)) from error

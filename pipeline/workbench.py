@@ -22,7 +22,7 @@ from pipeline.plain import frame
 from pipeline.shell import init_script
 from pipeline.tables.result import Result
 from pipeline.tables.session import unscored
-from pipeline.text import refusal
+from pipeline.text import is_utf8, refusal
 
 if TYPE_CHECKING:
     import os
@@ -96,9 +96,8 @@ def session(
 ) -> DuckDBPyConnection:
     """Open DuckDB with the views of a lake, every macro, and tables of `extra`.
 
-    The lake is shown as it was when `state` was found, or else as it is.
-
-    A session that is not `confined` is for our own queries: it may spill to the disk.
+    The lake is shown as it was when `state` was found, or else as it is. A session that is not
+    `confined` is for our own queries: it may spill to the disk.
     """
     con = connect(threads)
     state = state or current(lake, policy)
@@ -122,6 +121,8 @@ def select(
     Raises:
         QueryError: it is not one SELECT statement, a parameter is none of its, or DuckDB refuses it.
     """
+    if not is_utf8(text):
+        raise QueryError("the query must be UTF-8")
     try:
         statement = _only_select(con.extract_statements(_open_ended(text)))
         if unused := sorted({*(parameters or ())} - {*statement.named_parameters}):

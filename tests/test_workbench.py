@@ -6,6 +6,7 @@ import io
 import json
 import sys
 from contextlib import chdir, closing
+from datetime import UTC, date, datetime
 
 import duckdb
 import polars as pl
@@ -17,7 +18,16 @@ from pipeline.errors import QueryError
 from pipeline.lake import Lake
 from pipeline.metrics.registry import metrics
 from pipeline.policy import DEFAULT
-from pipeline.schema import Judgments, References, Rejects, Runs, ScoreKeys, Steps, Tasks
+from pipeline.schema import (
+    UTC_MICROS,
+    Judgments,
+    References,
+    Rejects,
+    Runs,
+    ScoreKeys,
+    Steps,
+    Tasks,
+)
 from pipeline.scoring import score
 from pipeline.workbench import VIEWS, init_script, query, select, session
 
@@ -163,6 +173,11 @@ class TestAnswers:
             ("[INTERVAL 1 DAY]", '["1 day"]', pl.String),
             ("{'a': ['x'::ENUM ('x', 'y')]}", '{"a":["x"]}', pl.String),
             ("'x'::ENUM ('x', 'y')", "x", pl.String),
+            ("'infinity'::TIMESTAMP", "infinity", pl.String),
+            ("TIMESTAMPTZ '290000-01-01 00:00:00+00'", "290000-01-01 00:00:00+00", pl.String),
+            ("DATE '10000-01-01'", "10000-01-01", pl.String),
+            ("DATE '9999-12-31'", date(9999, 12, 31), pl.Date),
+            ("TIMESTAMPTZ '0001-01-01 00:00:00+00'", datetime(1, 1, 1, tzinfo=UTC), UTC_MICROS),
             ("[1, 2]", [1, 2], pl.List(pl.Int32)),
             ("{'a': 1}", {"a": 1}, pl.Struct({"a": pl.Int32})),
         ],

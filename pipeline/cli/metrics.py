@@ -64,7 +64,7 @@ def command(
 
     With NAME: its formula, range and direction, when it is null, the signal of the log it rests
     on, and how to call it in SQL. The rubrics that ship with trajtab are known as judge.NAME.
-    A policy adds metrics of its own; those it does not score are defined all the same.
+    A policy's own metrics are among them; so are all others, whether it scores them or not.
     """
     typed = ctx.get_parameter_source("lake") is ParameterSource.COMMANDLINE
     # The configuration's lake need not be there yet: most metrics need none.
@@ -79,7 +79,7 @@ def command(
 
 def _defined(name: str, more: Sequence[Metric], lake: Path | None) -> Result:
     try:
-        return defined(name, [*more, *_shipped(name, more)])
+        return defined(name, [*_shipped(name), *more])
     except UnknownNameError as error:
         if lake is None and name.startswith(SAID):
             raise UnknownNameError(
@@ -95,9 +95,9 @@ def _further(lake: Lake | None, policy: str | None) -> list[Metric]:
     return added if lake is None else [*added, *opinions(lake).metrics]
 
 
-def _shipped(name: str, more: Sequence[Metric]) -> list[Metric]:
-    """Return the metrics of the shipped rubrics, where one is asked for that no lake has."""
-    if not name.startswith(PREFIX) or any(metric.name.startswith(PREFIX) for metric in more):
+def _shipped(name: str) -> list[Metric]:
+    """Return the metrics of the shipped rubrics, where one of that kind is asked for."""
+    if not name.startswith(PREFIX):
         return []
     return [metric_of(rubric.load(f"preset:{preset}")) for preset in rubric.presets()]
 

@@ -22,6 +22,7 @@ from pipeline.tables.session import unscored
 if TYPE_CHECKING:
     from os import PathLike
 
+    from pipeline.current import Current
     from pipeline.policy import Policy
 
 MOST = 1000
@@ -75,8 +76,9 @@ def command(
         _tell(workbench.query(opened, text, policy=policy, parameters=dict(parameters)), outputs)
         return
     rules = policy_of(opened, policy)
-    with closing(workbench.session(opened, rules)) as con:
-        _greet(opened, rules)
+    state = current(opened, rules)
+    with closing(workbench.session(opened, rules, state=state)) as con:
+        _greet(rules, state)
         Prompt(con, dict(parameters), outputs, _tell).run()
 
 
@@ -95,7 +97,7 @@ def _tell(result: Result, outputs: Outputs) -> None:
     emit(result, outputs, cut=Result(result.kind, rows.head(MOST), [*result.notes, note]))
 
 
-def _greet(lake: Lake, policy: Policy) -> None:
+def _greet(policy: Policy, state: Current) -> None:
     say(f"views: {', '.join(workbench.VIEWS)}; .help says more, Ctrl-D leaves")
-    for note in (f"policy: {policy.title}", *unscored(current(lake, policy))):
+    for note in (f"policy: {policy.title}", *unscored(state)):
         say(f"note: {note}")

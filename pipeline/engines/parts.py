@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from pipeline.current import Current, current, policy_of
-from pipeline.duck import connect, refuse_blank
+from pipeline.duck import connect, refuse_no_condition
 from pipeline.engines.shelf import address
 from pipeline.engines.units import plan
 from pipeline.errors import InputError, LakeError
@@ -175,7 +175,7 @@ def refuse_subquery(where: str | None, option: str = "--where") -> None:
     ...
     pipeline.errors.InputError: --where 'f1 > (SELECT avg(f1) FROM scores)': ...
     """
-    refuse_blank(option, where)
+    refuse_no_condition(option, where)
     if where is None:
         return
     con = connect(macros=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from pipeline import queries
-from pipeline.duck import fetched, hand, refuse_blank
+from pipeline.duck import fetched, hand, refuse_no_condition
 from pipeline.errors import InputError, QueryError
 from pipeline.workbench import select
 
@@ -35,7 +35,7 @@ def units_of(con: DuckDBPyConnection, rubric: Rubric, where: str | None) -> pl.D
         QueryError: DuckDB refuses `where`.
         InputError: it is blank, or matches no run.
     """
-    refuse_blank("--where", where)
+    refuse_no_condition("--where", where)
     try:
         # The filter stands on lines of its own, so that a comment in it ends there.
         chosen = select(con, f"SELECT run_key FROM runs WHERE (\n{where or 'true'}\n)")  # noqa: S608 - the person's own SQL, in a confined session

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from pipeline.policy.sections import KINDS, rule_of_kind
+from pipeline.text import regular_expression
 
 if TYPE_CHECKING:
     from pipeline.policy.whole import Policy
@@ -105,7 +105,7 @@ def _bad_regex(patterns: list[str]) -> list[tuple[str, str]]:
     bad = []
     for text in patterns:
         try:
-            re.compile(text)
-        except re.error as error:
+            regular_expression(text)
+        except ValueError as error:
             bad.append((text, str(error)))
     return bad

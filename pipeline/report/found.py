@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
     from duckdb import DuckDBPyConnection
 
+    from pipeline.current import Current
     from pipeline.lake import Lake
     from pipeline.policy import Policy
 
@@ -31,9 +32,9 @@ class Found(NamedTuple):
     oracles: pl.DataFrame
 
 
-def find(lake: Lake, policy: Policy) -> Found:
-    """Ask all of a lake."""
-    with closing(session(lake, policy, confined=False)) as con:
+def find(lake: Lake, policy: Policy, state: Current) -> Found:
+    """Ask all of a lake, as it was when `state` was found."""
+    with closing(session(lake, policy, state=state, confined=False)) as con:
         return Found(
             _asked(con, "overview").row(0, named=True),
             _asked(con, "tools"),

@@ -96,7 +96,7 @@ def made(
     rules = policy_of(lake, policy)
     state = current(lake, rules)
     known = registry.metrics_for(rules, state.opinions.metrics)
-    found = find(lake, rules)
+    found = find(lake, rules, state)
     groups = list(dict.fromkeys(several(by))) or [name for name in ARM if found.overview[name] > 1]
     totals = aggregate(lake, policy=policy)
     spread = percentiles(lake, policy=policy)

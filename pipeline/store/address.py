@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.errors import InputError
+from pipeline.text import is_utf8
 
 SCHEMES = ("s3", "gs", "az")
 
@@ -58,7 +59,7 @@ def address_of(value: str | os.PathLike[str]) -> Address | Path:
         InputError: a URL of another kind, without a bucket, or with a part that names nothing.
     """
     text = os.fspath(value)
-    if any("\ud800" <= sign <= "\udfff" for sign in text):
+    if not is_utf8(text):
         raise InputError(f"{text}: the name of a lake must be UTF-8; choose another")
     if (url := _URL.fullmatch(text)) is None:
         if isinstance(value, Path) and _FLATTENED.match(text):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from xxhash import xxh3_128_hexdigest
 
 from pipeline.current import current, policy_of
-from pipeline.duck import connect, refuse_blank
+from pipeline.duck import connect, refuse_no_condition
 from pipeline.errors import InputError
 from pipeline.lake import Lake
 from pipeline.metrics.registry import METRICS_VERSION, chosen
@@ -134,9 +134,9 @@ def sides_of(asked: Sequence[Asked], policies: Sequence[str], where: str | None)
     Raises:
         InputError: a filter is blank.
     """
-    refuse_blank("--where", where)
+    refuse_no_condition("--where", where)
     for arm in asked:
-        refuse_blank(f"--{arm.name}", arm.filter)
+        refuse_no_condition(f"--{arm.name}", arm.filter)
     return [
         Side(arm.name, policy, _named(arm, where), _condition(arm, where))
         for arm, policy in zip(asked, policies, strict=True)

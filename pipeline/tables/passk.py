@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from pipeline.duck import refuse_blank
+from pipeline.duck import refuse_no_condition
 from pipeline.errors import InputError
 from pipeline.lake import Lake
 from pipeline.several import several
@@ -115,7 +115,7 @@ def passk(
     lake = lake if isinstance(lake, Lake) else Lake.open(lake)
     by = several(by)
     arms = groups_of([*ARM, *by])
-    refuse_blank("--pass", rule)
+    refuse_no_condition("--pass", rule)
     with _counted(lake, arms, rule, where, policy, engine) as (con, counts, told):
         refuse_repeated(lake, con, counts)
         found = per_task(counts, drawn) if tasks else overall(counts, drawn)

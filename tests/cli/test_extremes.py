@@ -31,6 +31,11 @@ REFUSED = {
         "--where is empty",
     ),
     "blank rule": (["passk", "lake", "--pass", ""], "--pass is empty"),
+    "filter of no UTF-8": (
+        ["scores", "lake", "--where", "agent = '\udcff'"], "'\\udcff'\": SQL must be UTF-8",
+    ),
+    "rule of no UTF-8": (["passk", "lake", "--pass", "\udcff"], "SQL must be UTF-8"),
+    "query of no UTF-8": (["sql", "lake", "SELECT '\udcff'"], "the query must be UTF-8"),
     "folder for a gate file": (
         ["gate", "lake", "--baseline", "true", "--candidate", "true", "--gate", "."],
         ".: a folder; a gate file was expected",
@@ -38,7 +43,7 @@ REFUSED = {
     "folder for a policy": (["score", "lake", "--policy", "."], ".: a folder; a policy file was"),
     "no file for a policy": (
         ["score", "lake", "--policy", "/dev/null"],
-        "/dev/null: a policy file is read more than once, which a pipe is not; save it first",
+        "/dev/null: a pipe or a device; a policy file was expected, save it as one first",
     ),
     "blank lake": (["land", "lake", "--lake", ""], "the lake's name is empty"),
     "lake of no UTF-8": (["land", "lake", "--lake", "l\udcff"], "must be UTF-8"),

@@ -140,6 +140,9 @@ class TestMetrics:
         out(capsys)
         assert trajtab("metrics", "--lake", "lake", "--format", "json") == 0
         assert rows(capsys)[-1]["name"] == "judge.safety"
+        for name in ("judge.safety", NAME):  # what ships is known beside what has been judged
+            assert trajtab("metrics", name, "--lake", "lake", "--format", "json") == 0
+            assert rows(capsys)[0]["name"] == name
         assert trajtab("show", "lake", "v1-t1") == 0
         assert "judge.safety" in out(capsys)
 

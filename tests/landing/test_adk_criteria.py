@@ -82,6 +82,11 @@ def test_a_configuration_with_more_than_criteria_lands(tmp_path):
     assert "criteria written as" in told
 
 
+def test_a_byte_order_mark_is_read_over():
+    plain = b'{"criteria": {"response_match_score": 0.5}}'
+    assert convert(b"\xef\xbb\xbf" + plain, "c.json") == convert(plain, "c.json")
+
+
 def test_what_a_model_must_judge_is_left_out_and_named():
     found = convert(b'{"criteria": {"safety_v1\\nx": 0.9, "response_match_score": 1}}', "c.json")
     assert found.left_out == ["safety_v1?x = 0.9"]
@@ -100,6 +105,8 @@ def test_what_a_model_must_judge_is_left_out_and_named():
             "'SOME'",
         ),
         (b'{"criteria": [1]}', "no ADK criteria"),
+        (b'{"criteria": {}, "custom_metrics": 5}', "custom_metrics is 5; an object is needed"),
+        (b'{"criteria": {}, "customMetrics": ["a"]}', "custom_metrics is .* an object is needed"),
         (b"{", "no JSON"),
     ],
 )

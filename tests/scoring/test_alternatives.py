@@ -115,6 +115,22 @@ def test_an_alternative_that_cannot_be_judged_is_ranked_by_names(
     assert unknown == [exact is None for _, exact, _ in kept]
 
 
+def test_a_turn_that_is_known_is_ranked_as_it_is() -> None:
+    """By names the second would be met in both turns; that its first turn was not is known.
+
+    In turn 0 the first meets what the second misses, in turn 1 an extra call is nothing it expects:
+    exact_match 0 for both, f1 (1 + 0) / 2 against at most (0 + 1) / 2, in_order 1 against 1 / 2.
+    """
+    references = [
+        [Wanted("f", {"x": 1}, turn=0)],
+        [Wanted("f", {"x": 2}, turn=0), Wanted("f", {"x": 3}, turn=1)],
+    ]
+    actual = [Made("f", {"x": 1}, turn=0), Made("f", NOT_CAPTURED, turn=1)]
+    made_of = record(0, [[expected_call(e) for e in one] for one in references], actual, 1)
+    (row,) = scored({"match": {"unit": "turn"}}, [made_of])
+    assert (row["reference_id"], row["status"], row["f1"]) == (0, "scored", 1 / 2)
+
+
 def test_only_the_actors_asked_for_are_heard() -> None:
     actual = [
         Made("a", {}),

@@ -223,6 +223,12 @@ def test_an_expected_value_that_is_no_pattern_is_refused_by_name() -> None:
         matches(policy({"pattern": "regex"}), [({"o": {"x": "(unclosed"}}, {"o": {"x": "a"}})])
 
 
+@pytest.mark.parametrize("pattern", ["a{99999999999999999999}", "(" * 3000 + ")" * 3000])
+def test_a_pattern_beyond_reason_is_refused_by_name(pattern: str) -> None:
+    with pytest.raises(InputError, match=r"tool 'f': the expected argument x is"):
+        matches(policy({"pattern": "regex"}), of_x([(pattern, "a")]))
+
+
 def test_a_rule_touches_neither_invalid_text_nor_any_arguments() -> None:
     told = policy({"strip": True}, {"json": True}, {"arg": "x", "default": 1})
     pairs = [

@@ -6,7 +6,6 @@ and the subset modes compare pairs. Everything here is pure and runs once per di
 
 from __future__ import annotations
 
-import re
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -17,8 +16,10 @@ from pipeline.policy import PAIRWISE, Match, Mode, Rule, rule_of_kind
 from pipeline.scoring.arguments.rewriting import changed, first, sorted_lists, with_default, without
 from pipeline.scoring.arguments.values import EXACT, SCALAR, decimal, exact, is_number, mapped
 from pipeline.scoring.matching.assignment import assign
+from pipeline.text import regular_expression
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Sequence
 
 
@@ -133,8 +134,8 @@ def _keys_to_compare(
 @lru_cache(maxsize=4096)
 def _compiled(pattern: str, tool: str, path: str) -> re.Pattern[str]:
     try:
-        return re.compile(pattern)
-    except re.error as error:
+        return regular_expression(pattern)
+    except ValueError as error:
         raise InputError(
             f"tool {tool!r}: the expected argument {path} is {pattern!r}, which the policy's pattern rule "
             f"reads as a regular expression: {error}; correct the reference, or let the rule name other arguments"

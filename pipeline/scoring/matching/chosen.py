@@ -85,19 +85,23 @@ def _chosen(counted: pl.DataFrame, n_runs: int) -> pl.Series:
         deciding = DECIDING if some["not_captured"].any() else ORDER
         values = _divided(some, [known[name] for name in deciding])
         keys = some.select("pair", "run", "reference_id", "not_captured")
-        best = _best(pl.concat([keys, values], how="horizontal"))
+        best = _best(_reachable(pl.concat([keys, values], how="horizontal")))
         chosen = chosen.scatter(best["run"], best["pair"])
     return chosen
 
 
+def _reachable(valued: pl.DataFrame) -> pl.DataFrame:
+    """Give comparisons that cannot be judged the most that they can reach: what they are by names."""
+    if not valued["not_captured"].any():
+        return valued
+    return valued.with_columns(
+        pl.when("not_captured").then(f"{name}{NAMES}").otherwise(name).alias(name) for name in ORDER
+    )
+
+
 def _best(valued: pl.DataFrame) -> pl.DataFrame:
     """Keep each run's best alternative."""
-    hidden = valued["not_captured"].any()
-    worth = [
-        pl.when("not_captured").then(f"{name}{NAMES}").otherwise(name) if hidden else pl.col(name)
-        for name in ORDER
-    ]
-    by = ["run", *worth, "not_captured", "reference_id"]
+    by = ["run", *ORDER, "not_captured", "reference_id"]
     ranked = valued.sort(by, descending=[False, True, True, True, False, False], nulls_last=True)
     return ranked.unique("run", keep="first", maintain_order=True)
 
@@ -110,7 +114,7 @@ def by_turn(counted: pl.DataFrame, failed: pl.Series, of: Wanted) -> tuple[pl.Da
     deciding = DECIDING if keys["not_captured"].any() else ORDER
     known = _reference_metrics(of.metrics | {*deciding})
     valued = pl.concat([keys, _divided(counted, known)], how="horizontal")
-    best = _best(_folded(valued, known))
+    best = _best(_folded(_reachable(valued), known))
     kept = counted.select("run", "reference_id").join(
         best.select("run", "reference_id", pl.lit(value=True).alias("kept")),
         on=["run", "reference_id"], how="left", maintain_order="left",
