@@ -113,6 +113,16 @@ def _loaded(args, heavy, cwd=HOME):
     return done.stdout.splitlines()[-1]
 
 
+@pytest.fixture(scope="module")
+def plain_lake(tmp_path_factory):
+    """Land and score a few runs that nobody annotated."""
+    folder = tmp_path_factory.mktemp("plain")
+    sample(folder / "export", runs=8)
+    land([folder / "export"], folder / "lake", workers=1)
+    score(folder / "lake")
+    return folder
+
+
 def test_landing_a_plain_log_loads_no_arrow(tmp_path):
     sample(tmp_path / "export", runs=8)
     args = ["land", "export", "--lake", "lake"]
@@ -135,13 +145,10 @@ def test_start_is_light(args):
     ],
     ids=lambda args: args[0],
 )
-def test_tables_load_neither_the_landing_nor_arrow(args, tmp_path):
+def test_tables_load_neither_the_landing_nor_arrow(args, plain_lake):
     """A fifth of what such a command costs on a small lake, and forty megabytes."""
-    sample(tmp_path / "export", runs=8)
-    land([tmp_path / "export"], tmp_path / "lake", workers=1)
-    score(tmp_path / "lake")
     heavy = {"pyarrow", "numpy", "scipy", "pipeline.landing", "pipeline.scoring"}
-    assert _loaded(args, heavy, tmp_path) == "[]"
+    assert _loaded(args, heavy, plain_lake) == "[]"
 
 
 def test_module_is_the_command():

@@ -15,6 +15,8 @@ from reading import SAMPLES
 from pipeline.engines import chosen, sessions
 from pipeline.errors import EngineError, InputError
 from pipeline.lake import Lake
+from pipeline.landing.batch import chunks
+from pipeline.landing.land import land
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +35,8 @@ print(pipeline.land([source], lake, workers=2).batches)
 print(pipeline.score(lake, engine=chosen("local", workers=2)).batches)
 """
 """Without `if __name__ == "__main__":`, which each process would otherwise run again."""
+
+LANDS = "\n".join(line for line in PLAIN.splitlines() if "score(" not in line)
 
 DIES = """
 import os, sys
@@ -82,12 +86,15 @@ def test_processes_that_die_again_and_again_in_landing_are_told_of(tmp_path: Pat
     assert "EngineError: a worker process died, and so did the last one, alone: out of" in err
 
 
-def test_a_process_that_dies_in_landing_costs_no_more_than_its_work(tmp_path: Path) -> None:
+def test_a_process_that_dies_in_landing_costs_no_more_than_its_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "sitecustomize.py").write_text(DIES_ONCE.format(marker=str(tmp_path / "died")))
     whole, again = tmp_path / "whole", tmp_path / "again"
-    assert python("-", SAMPLES / "trajtab", whole, script=PLAIN)[0] == 0
-    code, out, err = python("-", SAMPLES / "trajtab", again, script=PLAIN, first=[tmp_path])
-    assert (code, out.split()) == (0, ["begins", "2", "2"]), err
+    monkeypatch.setattr(chunks, "MOST_RECORDS", 4)
+    land([SAMPLES / "trajtab"], whole, workers=1)
+    code, out, err = python("-", SAMPLES / "trajtab", again, script=LANDS, first=[tmp_path])
+    assert (code, out.split()) == (0, ["begins", "2"]), err
     assert (tmp_path / "died").exists()
     names = [[batch.name for batch in Lake.open(lake).batches()] for lake in (whole, again)]
     assert names[0] == names[1]
