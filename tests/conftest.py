@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 REAL = ROOT.parent / "shared"
 
 settings.register_profile(
-    "ci", max_examples=50, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+    "ci", max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
 settings.register_profile(
     "dev", max_examples=60, deadline=None, suppress_health_check=list(HealthCheck)
