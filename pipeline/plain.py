@@ -1,8 +1,8 @@
 """What DuckDB returns, as a frame of plain columns: text, numbers, times, and lists of them.
 
 DuckDB has types that frames and files do not share, an INTERVAL above all (`ended_at -
-started_at`). They come back as text; decimals and sums of integers come back as numbers. So do
-dates and times as text where one of them is infinite, or further off than Python can tell.
+started_at`). They come back as text; decimals and sums of integers come back as numbers.
+A column of dates or times with an infinite one, or one further off than Python can tell, is text.
 """
 
 from __future__ import annotations
