@@ -67,7 +67,7 @@ def scored(policy: Policy | None) -> dict[str, Metric]:
     if policy is None or not policy.scores.metrics:
         return metrics()
     read = frozenset[str]().union(*(metric.words() for metric in policy.metric))
-    return _kept(tuple(_asked(policy)), read.intersection(metrics()))
+    return _kept(_asked(policy), read.intersection(metrics()))
 
 
 @cache
@@ -76,11 +76,14 @@ def _kept(asked: tuple[str, ...], read: frozenset[str]) -> dict[str, Metric]:
     return kept.kept(known, {*known.keys() & set(asked), *read})
 
 
-def _asked(policy: Policy) -> list[str]:
+def _asked(policy: Policy) -> tuple[str, ...]:
     """Return the metrics that `[scores] metrics` names, the policy's own among them."""
-    return kept.named(
-        [*metrics(), *(metric.name for metric in policy.metric)], policy.scores.metrics
-    )
+    return _named(tuple(policy.scores.metrics), tuple(metric.name for metric in policy.metric))
+
+
+@cache
+def _named(patterns: tuple[str, ...], own: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(kept.named([*metrics(), *own], patterns))
 
 
 def get(name: str, policy: Policy | None = None, more: Iterable[Metric] = ()) -> Metric:
