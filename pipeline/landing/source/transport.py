@@ -3,7 +3,8 @@
 Packing is told by the first bytes, never by a suffix, and unpacked into a temporary folder in
 small pieces: so whoever decodes, in this process or another, reads any record again by its offset.
 What cannot be unpacked ends a file early; what came before it lands. Text that is no UTF-8 but one
-of its wider sisters counts as packed, and so does a document that is spelled as one JSON string.
+of its wider sisters counts as packed, and so does a document that is spelled as one JSON string,
+and records that stand in frames (`pipeline.landing.source.framed`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 from pipeline.errors import InputError, LakeError
 from pipeline.landing.model import Damage
 from pipeline.landing.records.reader import Source, unreadable
+from pipeline.landing.source.framed import blanked, unframed
 from pipeline.landing.source.named import STDIN
 from pipeline.landing.source.unpacking import BLOCK, PACKED, DamagedError, spelled
 from pipeline.landing.source.wide import narrowed, wide
@@ -93,6 +95,8 @@ def _inside(source: Source) -> Iterator[bytes] | None:
         return unpack(source.path)
     if encoding := wide(head):
         return narrowed(source.path, encoding)
+    if blank := unframed(head):
+        return blanked(source.path, blank)
     text = spelled(source.path.read_bytes()) if source.head.framing == "string" else None
     return iter([text]) if text else None
 

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+RECORD = b"\x1e"
+"""What each record of a text sequence (RFC 7464) begins with: it ends one that was cut off."""
+
 _raw_decode = json.JSONDecoder().raw_decode
+_RECORD = re.compile(r"\x1e(?=\s*[{\[])")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
@@ -123,7 +127,7 @@ def refuse_invalid_utf8(data: bytes) -> None:
 
 
 def _skip_space(text: str, at: int) -> int:
-    while at < len(text) and text[at] in " \t\r\n":
+    while at < len(text) and text[at] in " \t\r\n\x1e":
         at += 1
     return at
 
@@ -143,7 +147,8 @@ def values_of(line: bytes) -> Iterator[tuple[int, bytes]]:
         try:
             end = _raw_decode(text, start)[1]
         except (ValueError, RecursionError):
-            end = len(text)
+            following = _RECORD.search(text, start)
+            end = following.start() if following else len(text)
         value = text[start:end].encode(errors="surrogateescape")
         yield offset, value
         start = _skip_space(text, end)
