@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pipeline.landing.chats.said import messages, together
+from pipeline.landing.chats.said import answer, messages, together
 from pipeline.landing.chats.wrapped import told, unwrapped
 from pipeline.landing.formats import Format
 from pipeline.landing.model import RejectError, When
@@ -136,7 +136,7 @@ class Exported(Noting):
         agent = text(metadata.get(_AGENT))
         if role == "other" and (agent is None or agent != self.name):
             return Reading(says=_last(self.outputs) if self.parent_run_id is None else None)
-        says = together(messages(self.outputs, "assistant")) if role == "llm" else None
+        says = answer(self.outputs) if role == "llm" else None
         # A chain's tokens are the sum of those beneath it.
         read, written = self._tokens() if role == "llm" else (None, None)
         return Reading(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pipeline.landing.chats.said import Call, Said, messages, together
+from pipeline.landing.chats.said import Call, Said, answer, messages
 from pipeline.landing.chats.unheard import unheard
 from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.traces.attributes import amount, count, text, undecorated
@@ -102,7 +102,7 @@ class Observation(msgspec.Struct, rename="camel"):
         return None if role == "llm" or UUID.search(self.name or "") else self.name
 
     def _says(self) -> Said | None:
-        said = together(messages(self.output, "assistant"))
+        said = answer(self.output)
         calls = self.tool_calls if isinstance(self.tool_calls, list) else []
         if not calls or (said is not None and said.calls):
             return said

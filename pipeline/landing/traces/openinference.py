@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
-from pipeline.landing.chats.said import messages, together
+from pipeline.landing.chats.said import answered, messages, together
 from pipeline.landing.traces.attributes import amount, count, first, text, undecorated
 from pipeline.landing.traces.returned import tell_returned
 from pipeline.landing.traces.spans import Reading
@@ -88,4 +88,4 @@ def _heard(given: Mapping[str, Any]) -> list[Said]:
 
 def _says(given: Mapping[str, Any]) -> list[Said]:
     told = branch(given, "llm.output_messages")
-    return messages(told or given.get("output.value"), "assistant")
+    return answered(told or given.get("output.value"))
