@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from pipeline.landing.records.reader import Head, Piece, Source
     from pipeline.landing.traces.spans import Role
 
-_ROLES: dict[str, Role] = {"llm": "llm", "chat_model": "llm", "tool": "tool"}
+_ROLES: dict[str, Role] = {
+    "llm": "llm", "chat_model": "llm", "tool": "tool", "embedding": "encoder",
+}  # fmt: skip
 _AGENT = "lc_agent_name"
 _PENDING = "pending"
 _PRIVATE = ("ls_", "lc_", "langgraph_", "__", "LANGSMITH", "LANGCHAIN", "revision_id", "thread_")
@@ -133,6 +135,16 @@ class Exported(Noting):
         role = _ROLES.get(self.run_type, "other")
         if role == "tool":
             return self._tool()
+        if role == "encoder":
+            read, written = self._tokens()
+            return Reading(
+                role=role,
+                name="embedding",
+                input_tokens=read,
+                output_tokens=written,
+                cost_usd=amount(self.total_cost),
+                model=self._model(metadata),
+            )
         agent = text(metadata.get(_AGENT))
         if role == "other" and (agent is None or agent != self.name):
             return Reading(says=_last(self.outputs) if self.parent_run_id is None else None)

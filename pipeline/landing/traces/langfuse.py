@@ -23,7 +23,9 @@ from pipeline.landing.values.literal import decoded, members, object_of, raw
 if TYPE_CHECKING:
     from pipeline.landing.traces.spans import Role
 
-_ROLES: dict[str, Role] = {"GENERATION": "llm", "TOOL": "tool", "AGENT": "agent"}
+_ROLES: dict[str, Role] = {
+    "GENERATION": "llm", "TOOL": "tool", "AGENT": "agent", "EMBEDDING": "encoder",
+}  # fmt: skip
 TECHNICAL = {"attributes", "resourceAttributes", "scope"}
 UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 
@@ -89,6 +91,7 @@ class Observation(msgspec.Struct, rename="camel"):
         if role == "llm":
             reading.heard = messages(self.input, "user")
             reading.says = self._says()
+        if role in {"llm", "encoder"}:
             reading.input_tokens, reading.output_tokens = self._tokens()
             reading.cost_usd = self._cost()
             reading.model = self.model
@@ -98,6 +101,8 @@ class Observation(msgspec.Struct, rename="camel"):
     def _named(self, role: Role) -> str | None:
         if role == "tool":
             return undecorated(self.name or "")
+        if role == "encoder":
+            return "embedding"
         # Some frameworks name an agent by a fresh id: a name no two runs share groups nothing.
         return None if role == "llm" or UUID.search(self.name or "") else self.name
 

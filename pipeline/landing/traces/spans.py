@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from pipeline.landing.chats.said import Said
 
-Role = Literal["llm", "tool", "agent", "other"]
+Role = Literal["llm", "tool", "agent", "encoder", "other"]
+"""An encoder is a model that says nothing: it embeds or reranks."""
 NEAR = 64
 """A span's ancestors are kept, unless they are more: then all spans' together might be very many."""
 
@@ -32,7 +33,7 @@ class Reading(msgspec.Struct):
 
     role: Role = "other"
     name: str | None = None
-    """The tool's or the agent's."""
+    """The tool's or the agent's; of an encoder which kind it is."""
     version: str | None = None
     call_id: str | None = None
     arguments: msgspec.Raw | UnsetType = UNSET
@@ -52,6 +53,11 @@ class Reading(msgspec.Struct):
     def has_tokens(self) -> bool:
         """Tell whether usage is reported."""
         return self.input_tokens is not None or self.output_tokens is not None
+
+    @property
+    def has_usage(self) -> bool:
+        """Tell whether usage or its cost is reported."""
+        return self.has_tokens or self.cost_usd is not None
 
     def fill(self, other: Reading) -> None:
         """Take from another reading of the same thing what this one lacks."""
