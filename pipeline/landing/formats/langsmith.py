@@ -13,7 +13,7 @@ from pipeline.landing.model import RejectError, When
 from pipeline.landing.records import scattered, tabular
 from pipeline.landing.traces.attributes import amount, count, text
 from pipeline.landing.traces.returned import tell_returned
-from pipeline.landing.traces.spans import Reading, Span, nanos
+from pipeline.landing.traces.spans import Reading, Span, timed
 from pipeline.landing.traces.trace import only_input, run_of
 from pipeline.landing.unknown.unmapped import (
     Noting,
@@ -106,8 +106,7 @@ class Exported(Noting):
             id=self.id,
             parent=self.parent_run_id or None,
             name=self.name,
-            start=nanos(self.start_time),
-            end=None if self.status == _PENDING else nanos(self.end_time),
+            **timed(self.start_time, None if self.status == _PENDING else self.end_time),
             failed=failed,
             error=self.error if failed else None,
             attributes=metadata,

@@ -13,7 +13,7 @@ from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at 
 from pipeline.landing.traces.attributes import amount, count, text, undecorated
 from pipeline.landing.traces.openinference import KIND
 from pipeline.landing.traces.returned import tell_returned
-from pipeline.landing.traces.spans import Reading, Span, nanos
+from pipeline.landing.traces.spans import Reading, Span, timed
 from pipeline.landing.traces.trace import only_input
 from pipeline.landing.traces.unread import unread
 from pipeline.landing.traces.vocabulary import understood
@@ -66,8 +66,7 @@ class Observation(msgspec.Struct, rename="camel"):
             id=self.id,
             parent=self.parent_observation_id or None,
             name=self.name or "",
-            start=nanos(self.start_time),
-            end=nanos(self.end_time),
+            **timed(self.start_time, self.end_time),
             failed=failed,
             error=self.status_message if failed else None,
             attributes=members(metadata, "attributes"),

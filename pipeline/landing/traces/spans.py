@@ -90,6 +90,8 @@ class Span(msgspec.Struct):
     reading: Reading = msgspec.field(default_factory=Reading)
     unmapped: Unmapped | None = None
     """What is not known of it."""
+    unread: dict[str, Any] = {}
+    """Moments that are none, as labels."""
 
     @property
     def role(self) -> Role:
@@ -211,3 +213,19 @@ def nanos(value: object) -> int | None:
     """
     found = micros(value)
     return None if found is None else found * 1000
+
+
+def timed(start: object, end: object) -> dict[str, Any]:
+    """Return a span's times, and as labels what was written where these cannot be read.
+
+    >>> timed("1970-01-01T00:00:01Z", "soon")
+    {'start': 1000000000, 'end': None, 'unread': {'unread.ended_at': 'soon'}}
+    """
+    given = {"started_at": start, "ended_at": end}
+    read = {name: nanos(value) for name, value in given.items()}
+    unread = {
+        f"unread.{name}": value
+        for name, value in given.items()
+        if read[name] is None and value not in (None, "")
+    }
+    return {"start": read["started_at"], "end": read["ended_at"], "unread": unread}

@@ -245,7 +245,8 @@ class TraceSteps:
 
     def _labels(self, span: Span) -> dict[str, Any]:
         unseen = self._tree.unseen(span)
-        return {SPAN: span.id, INSIDE: [unseen]} if unseen else {SPAN: span.id}
+        told = {**span.unread, SPAN: span.id}
+        return {**told, INSIDE: [unseen]} if unseen else told
 
     def finished(self) -> list[Step]:
         """Return the steps, the last answer marked as `final`."""
