@@ -110,8 +110,8 @@ def _expected(raw: Raw) -> list[list[Call]] | None:
         return None
     data = bytes(raw)
     if data[1:].lstrip()[:1] == b"[":
-        return decoding(_decode_lists, data)
-    calls = decoding(_decode_calls, data)
+        return decoding(_decode_lists, data, ".expected")
+    calls = decoding(_decode_calls, data, ".expected")
     return None if calls is None else [calls]
 
 
