@@ -36,7 +36,8 @@ MOST_LAYERS = 4
 
 MOST_NAME = 255
 
-_SUFFIXES = {".gz", ".gzip", ".xz", ".zst", ".zstd"}
+SUFFIXES = (".gz", ".gzip", ".xz", ".zst", ".zstd")
+"""How the names of packed files end: what is before is what the file is called inside."""
 
 
 def unpacked(sources: Iterable[Source], copies: Copies) -> Iterator[Source]:
@@ -84,7 +85,10 @@ def _layer(source: Source, copies: Copies) -> Iterator[Source] | None:
     if not is_file:
         return iter([_copy(_streamed(source), _room(copies, _name(source)), source.shown)])
     blocks = _inside(source)
-    return iter([_copy(blocks, _place(source, copies), source.shown)]) if blocks else None
+    if blocks is None:
+        return None
+    copy = _copy(blocks, _place(source, copies), source.shown)
+    return iter([replace(copy, origin=source.origin or source.path.absolute())])
 
 
 def _inside(source: Source) -> Iterator[bytes] | None:
@@ -113,16 +117,16 @@ def _blocks(stream: BinaryIO) -> Iterator[bytes]:
 def _name(source: Source) -> str:
     """Return what a packed file is called inside, with its folder: formats may read both."""
     path = source.path
-    name = path.stem if path.suffix in _SUFFIXES else path.name
+    name = path.stem if path.suffix in SUFFIXES else path.name
     return f"{path.parent.name}/{name}"
 
 
 def _place(source: Source, copies: Copies) -> Path:
-    """Return where a packed file's copy goes: beside the copies of its neighbours."""
+    """Return where a packed file's copy goes: that of an archive's stays beside its neighbours."""
     name = _name(source)
     if copies.folder in source.path.parents:
-        return _room(copies, name)
-    return _room(copies, str(source.path.absolute().parent.parent / name), copies.beside)
+        return _room(copies, name.rpartition("/")[2], source.path.parent)
+    return _room(copies, name)
 
 
 def _members(source: Source, copies: Copies) -> Iterator[Source]:
