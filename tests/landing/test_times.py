@@ -12,7 +12,7 @@ from making import call, run, runs_of, steps_of, write
 from tracing import lines
 
 from pipeline.landing.land import land
-from pipeline.landing.values.times import micros, moments
+from pipeline.landing.values.times import MANY, micros, moments
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,13 +86,15 @@ def test_what_is_unambiguous_is_read(written: Any) -> None:
     expected = NEW_YEAR * 10**6 + round(READ[written] * 10**6)
     assert micros(written) == expected
     assert moments([written, None]) == [expected, None]
-    assert moments([written, "2026-01-01T00:00:00Z"]) == [expected, NEW_YEAR * 10**6]
+    many = ["2026-01-01T00:00:00Z"] * MANY
+    assert moments([written, *many]) == [expected, *[NEW_YEAR * 10**6] * MANY]
 
 
 @pytest.mark.parametrize("written", UNREAD, ids=repr)
 def test_what_is_not_is_null(written: Any) -> None:
     assert micros(written) is None
-    assert moments(["2026-01-01T00:00:00Z", written]) == [NEW_YEAR * 10**6, None]
+    many = ["2026-01-01T00:00:00Z"] * MANY
+    assert moments([*many, written]) == [*[NEW_YEAR * 10**6] * MANY, None]
 
 
 _TEXTS = st.one_of(
@@ -105,7 +107,9 @@ _TEXTS = st.one_of(
 
 @given(st.lists(st.none() | _TEXTS, max_size=5))
 def test_many_are_read_as_each_alone(texts: list[str | None]) -> None:
-    assert moments(texts) == [micros(text) for text in texts]
+    alone = [micros(text) for text in texts]
+    assert moments(texts) == alone
+    assert moments(texts * (MANY + 1)) == alone * (MANY + 1)
 
 
 def test_runs_and_steps_keep_what_could_not_be_read(tmp_path: Path) -> None:

@@ -26,6 +26,10 @@ _DATE_DIGITS, _STAMP_DIGITS = 8, 14  # YYYYMMDD, YYYYMMDDhhmmss
 _YEAR = r"(?:19|2\d)\d\d"
 """Others stand for no time at all (0001-01-01), or one that never comes (9999-12-31)."""
 _USUAL = rf"^{_YEAR}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{{1,9}})?(?:Z|[+-]\d\d:\d\d)?$"
+"""How nearly all logs write moments: such texts mean one thing only."""
+_usual = re.compile(_USUAL, re.ASCII).fullmatch
+MANY = 128
+"""Of fewer it is quicker to look at each."""
 _ISO = re.compile(
     rf"""(?P<date>{_YEAR}(?:-\d\d-\d\d|\d\d\d\d|-W\d\d-\d|W\d\d\d))
     (?:[T_ ](?P<time>\d\d(?::?\d\d(?::?\d\d(?:[.,]\d+)?)?)?))?
@@ -41,7 +45,7 @@ def moments(values: Sequence[Any]) -> list[int | None]:
     [1000000, 1500000, None, None]
     """
     read = datetime.fromisoformat
-    for epoch in (EPOCH, _NAIVE_EPOCH) if _are_usual(values) else ():
+    for epoch in (EPOCH, _NAIVE_EPOCH) if len(values) > MANY and _are_usual(values) else ():
         try:
             return [None if text is None else (read(text) - epoch) // _MICRO for text in values]
         except (TypeError, ValueError):  # no moments, some times naive and others not
@@ -50,7 +54,7 @@ def moments(values: Sequence[Any]) -> list[int | None]:
 
 
 def _are_usual(values: Sequence[Any]) -> bool:
-    """Tell whether all are texts as nearly all logs write them, which mean one thing only."""
+    """Tell whether all are texts as nearly all logs write them, or null."""
     try:
         return pl.Series(values, dtype=pl.String).str.contains(_USUAL).all()
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
@@ -94,6 +98,10 @@ def _from_digits(value: float, count: int) -> int | None:
 
 
 def _from_text(text: str) -> int | None:
+    return _from_iso(text) if _usual(text) else _from_unusual(text)
+
+
+def _from_unusual(text: str) -> int | None:
     if _NUMBER.fullmatch(text):
         return _from_number(float(text) if "." in text else int(text))
     if len(text) == _STAMP_DIGITS and text.isdecimal():
@@ -102,8 +110,12 @@ def _from_text(text: str) -> int | None:
     if found is None:
         return None
     zone = (found["zone"] or "Z").upper().replace("UTC", "Z").replace("GMT", "Z")
+    return _from_iso(f"{found['date'].upper()}T{found['time'] or '00'}{zone}")
+
+
+def _from_iso(text: str) -> int | None:
     try:
-        moment = datetime.fromisoformat(f"{found['date'].upper()}T{found['time'] or '00'}{zone}")
+        moment = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return (moment - EPOCH) // _MICRO
+    return (moment - (EPOCH if moment.tzinfo else _NAIVE_EPOCH)) // _MICRO
