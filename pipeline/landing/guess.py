@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
 from pipeline.landing import formats
 from pipeline.landing.source.foreign import foreign
@@ -41,7 +42,26 @@ _NOTHING = {
 }
 
 
+_STREAMED = re.compile(
+    r".*[._-]delta|chat\.completion\.chunk|(message|content_block)_start|response\.(created|in_progress)"
+)
+"""What the pieces call themselves that models' interfaces send one by one."""
+
+
+def _streamed(record: Any) -> str | None:
+    """Return what a record calls itself, where it is a piece of an answer."""
+    if not isinstance(record, dict):
+        return None
+    told = (record.get("object"), record.get("type"))
+    return next((one for one in told if isinstance(one, str) and _STREAMED.fullmatch(one)), None)
+
+
 def _no_format(head: Head) -> str:
+    if piece := _streamed(head.first) or _streamed(head.second):
+        return (
+            f"it holds pieces of an answer as they streamed ({piece}), and no whole message; "
+            "save the finished response instead"
+        )
     if not isinstance(head.first, dict):
         kind = _KINDS.get(type(head.first), "numbers")
         return f"a log's records are objects; this one's are {kind}"

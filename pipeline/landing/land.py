@@ -133,24 +133,16 @@ def land(  # noqa: PLR0913 - the command's options, one each
     return report
 
 
-def _is_known(lake: Lake, chunk: Chunk) -> bool:
-    """Tell whether a chunk has landed and brought no task, which might have to be made the latest."""
-    if not lake.has(f"batches/{chunk.name}"):
-        return False
-    return not lake.folder(f"batches/{chunk.name}").manifest["tasks"]
-
-
 def _outcomes(
     chunks: Iterator[Chunk], lake: Lake | None, options: Options, workers: int
 ) -> Iterator[Outcome]:
+    known = None if lake is None else Known(lake)
+
     def todo() -> Iterator[Chunk | Outcome]:
         for chunk in chunks:
-            if lake is None or not _is_known(lake, chunk):
-                yield chunk
-            else:
-                yield landed_before(lake, chunk.name, options)
+            name = None if known is None else known.settled(chunk.name)
+            yield chunk if known is None or name is None else landed_before(known, name, options)
 
-    known = None if lake is None else Known(lake)
     for item in staged(todo(), options, workers):
         outcome = item if isinstance(item, Outcome) else _finish(known, item, options)
         del item  # the rows of one batch are let go of before the next one's are made

@@ -55,8 +55,9 @@ class Over(NamedTuple):
                 sources = foldered(sources, wanted)
             refused = recognise_all(sources, named, wanted, report)
             logs, said = rooms_of(report.recognised)
-            landed = frozenset(landed_without_tasks(lake) | shelf.published())
             known = Known(lake)
+            known.refresh()
+            landed = frozenset(known.all_settled() | shelf.published())
             for item in staged_batches(
                 self.engine, list(parted(logs)), shelf, self.options, landed
             ):
@@ -64,12 +65,7 @@ class Over(NamedTuple):
                     tell(commit(known, item, self.options))
                     shelf.strike(item.name)
                 else:
-                    tell(landed_before(lake, item, self.options))
+                    tell(landed_before(known, item, self.options))
                 del item  # the rows of one batch go before the next one's come
             land_beside(said, lake, self.options, report)
         return refused
-
-
-def landed_without_tasks(lake: Lake) -> set[str]:
-    """Return the batches that have landed and brought no task, which then need no second look."""
-    return {batch.name for batch in lake.batches() if not batch.manifest["tasks"]}

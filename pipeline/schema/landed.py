@@ -62,7 +62,7 @@ class Steps(Table):
     turn_index = Column(pl.UInt32, "user turn, from 0")
     response_index = Column(pl.UInt32, "model response, from 0: calls of one response are parallel")
     parent_step = Column(pl.UInt32, "step_index of the step this one belongs under")
-    actor = Column(pl.String, "agent, user, or a sub-agent's name")
+    actor = Column(pl.String, "agent, user, a sub-agent's name, embedding, or reranker")
     kind = Column(pl.Enum(STEP_KINDS), "llm_call, tool_call, final or message", nullable=False)
     tool_name = Column(pl.String, "the tool called")
     tool_args = Column(

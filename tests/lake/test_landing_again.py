@@ -8,12 +8,22 @@ from typing import TYPE_CHECKING
 import pytest
 from making import call, run, runs_of, scores_of, steps_of, want, write
 
+from pipeline.engines import landing as engines_landing
+from pipeline.engines.local import Local
 from pipeline.lake import Lake
+from pipeline.landing.again.known import Known
+from pipeline.landing.batch import side_by_side
+from pipeline.landing.batch.stage import stage
 from pipeline.landing.land import land
 from pipeline.scoring import score
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pipeline.engines import Engine
+    from pipeline.landing.batch.chunks import Chunk
+    from pipeline.landing.batch.stage import Staged
+    from pipeline.landing.options import Options
 
 
 @pytest.fixture
@@ -133,6 +143,52 @@ def test_a_batch_whose_folder_was_removed_lands_again_whole(tmp_path: Path, lake
     again, once_more = land([removed], lake), land([removed], lake)
     assert (again.runs, again.duplicates, once_more.runs, once_more.already) == (2, 1, 0, 1)
     assert runs_of(lake).select("run_id", "n_rows").rows() == [("r0", 2), ("r1", 1), ("r2", 1)]
+
+
+@pytest.fixture
+def staged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the batches that are decoded from now on, by name."""
+    names: list[str] = []
+
+    def staging(chunk: Chunk, options: Options) -> Staged:
+        names.append(chunk.name)
+        return stage(chunk, options)
+
+    for room in (side_by_side, engines_landing):
+        monkeypatch.setattr(room, "stage", staging)
+    return names
+
+
+@pytest.mark.parametrize("engine", [None, Local(1, 0)])
+@pytest.mark.parametrize("removals", [1, 2])
+def test_what_landed_under_another_name_is_not_decoded_again(
+    tmp_path: Path, lake: Path, staged: list[str], engine: Engine | None, removals: int
+) -> None:
+    """Twice its folder is removed after another batch has replaced a run of it."""
+    removed = write(tmp_path / "a.jsonl", [run(f"r{i}", call("a")) for i in range(3)])
+    longer = [run(f"r{i}", call("a"), call("b")) for i in range(removals)]
+    land([removed], lake)
+    for number, record in enumerate(longer):
+        (name,) = (batch.name for batch in Lake.open(lake).batches() if batch.rows("runs") > 1)
+        land([write(tmp_path / f"b{number}.jsonl", [record])], lake)
+        rmtree(lake / "batches" / name)
+        assert land([removed], lake).runs == 2 - number
+    staged.clear()
+    report = land([removed], lake, engine=engine)
+    assert (report.already, report.batches, report.runs) == (1, 0, 0)
+    assert staged == []
+    assert runs_of(lake)["run_id"].to_list() == ["r0", "r1", "r2"]
+
+
+def test_what_stands_is_not_looked_for_among_all_batches(
+    tmp_path: Path, lake: Path, staged: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = write(tmp_path / "a.jsonl", [run("r1", call("a"))])
+    land([source], lake)
+    staged.clear()
+    monkeypatch.setattr(Known, "refresh", lambda _: pytest.fail("the whole lake was read"))
+    assert land([source], lake).already == 1
+    assert staged == []
 
 
 def test_records_without_ids_are_counted_as_often_as_they_occur(tmp_path: Path, lake: Path) -> None:

@@ -126,6 +126,68 @@ def test_the_first_of_several_choices_is_what_was_said():
     assert (run.steps[0].labels, run.started_at) == ({"choices": 2}, 1)
 
 
+def _ends(*parts, **more):
+    return {"role": "assistant", "parts": list(parts), **more}
+
+
+def _text(text):
+    return {"type": "text", "content": text}
+
+
+def _asks(name):
+    return {"type": "tool_call", "id": f"of {name}", "name": name, "arguments": {}}
+
+
+def test_messages_that_each_end_by_themselves_are_choices():
+    """By the GenAI conventions a message is a choice, and ends by itself: tokens are of both."""
+    choices = [
+        _ends(_text("A"), _asks("f"), finish_reason="tool_call"),
+        _ends(_text("B"), _asks("g"), finish_reason="tool_call"),
+        _ends(_text("C"), finish_reason="stop"),
+    ]
+    usage = {"gen_ai__usage__input_tokens": 10, "gen_ai__usage__output_tokens": 3}
+    for spelled in (choices, json.dumps(choices)):
+        run = traced(chat_span(1, gen_ai__output__messages=spelled, **usage))
+        assert told(run) == [("f", "{}", "of f", None)]
+        response = run.steps[0]
+        assert (response.content, response.labels["choices"]) == ("A", 3)
+        assert [step.output_tokens for step in run.steps] == [3, None]
+
+
+def test_numbered_completions_are_choices():
+    told_of = {
+        f"gen_ai__completion__{n}__{name}": value
+        for n, text in enumerate("AB")
+        for name, value in (("role", "assistant"), ("content", text), ("finish_reason", "stop"))
+    }
+    run = traced(chat_span(1, **told_of))
+    assert (run.final_output, run.steps[0].labels["choices"]) == ("A", 2)
+
+
+def test_messages_with_one_end_are_one_response():
+    """Some write a response's parts as messages, and how it ended on the last alone."""
+    parts = [_ends(_text("Let me look.")), _ends(_asks("f"), _asks("g"), finish_reason="tool_call")]
+    run = traced(chat_span(1, gen_ai__output__messages=parts))
+    assert [call[0] for call in told(run)] == ["f", "g"]
+    assert run.steps[0].content == "Let me look."
+    assert "choices" not in run.steps[0].labels
+
+
+def test_an_agents_chat_that_ends_more_than_once_is_no_choice():
+    """An agent's span tells of all its responses, and what its tools returned between them."""
+    result = {"type": "tool_call_response", "id": "of f", "response": "one"}
+    chat = [
+        _ends(_asks("f"), finish_reason="tool_call"),
+        {"role": "tool", "parts": [result], "finish_reason": "stop"},
+        _ends(_text("Done."), finish_reason="stop"),
+    ]
+    run = traced(
+        chat_span(1, gen_ai__operation__name="invoke_agent", gen_ai__output__messages=chat)
+    )
+    assert told(run) == [("f", "{}", "of f", "one")]
+    assert run.final_output == "Done."
+
+
 def test_candidates_of_each_prompt():
     generations = [
         [

@@ -86,6 +86,25 @@ class Known:
             name = "b-" + xxh3_128_hexdigest(f"{name} again".encode())[:24]
         return name
 
+    def settled(self, name: str) -> str | None:
+        """Return under which name a batch stands that needs no decoding again; None: it does.
+
+        It does where it brought a task, which might have to be made the latest. One that is not
+        there by its own name may be there by another one: only then are all others looked at.
+        """
+        if not self.lake.has(f"batches/{name}"):
+            if not self._batches:
+                self.refresh()
+            name = self.name_for(name)
+            if not self.lake.has(f"batches/{name}"):
+                return None
+        return None if self.lake.folder(f"batches/{name}").manifest["tasks"] else name
+
+    def all_settled(self) -> set[str]:
+        """Return all names for which `settled` has one; call `refresh` before."""
+        own = {name for name, batch in self._batches.items() if not batch.manifest["tasks"]}
+        return own | {name for name in self._gone if self.name_for(name) in own}
+
     def landed(self, identities: pl.Series) -> list[tuple[Folder, list[int]]]:
         """Return the rows, by batch, that hold one of these runs; replaced ones are left out."""
         wanted = identities.unique().implode()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
+from pipeline.landing.model import RejectError
 from pipeline.landing.unknown.unmapped import with_unmapped
 from pipeline.landing.values.canonical import canonical_json
 from pipeline.landing.values.fields import Columns, StepColumns, by_field, no_value
@@ -50,7 +51,11 @@ def _plain(name: str, values: Sequence[Any], dtype: pl.DataType) -> pl.Series | 
         return None
     if isinstance(dtype, pl.Enum):
         return pl.Series(name, values, dtype=pl.String).cast(dtype)
-    column = pl.Series(name, values, dtype=dtype)
+    try:
+        column = pl.Series(name, values, dtype=dtype)
+    except (TypeError, OverflowError) as error:
+        told = f"{name}: a number its column cannot hold"
+        raise RejectError("number_out_of_range", told) from error
     return column.set(column < 0, None) if name in _AMOUNTS and (column < 0).any() else column
 
 

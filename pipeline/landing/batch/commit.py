@@ -16,7 +16,6 @@ from pipeline.landing.again.trace_merge import spliced
 from pipeline.schema import UTC_MICROS, References, Rejects, Runs, Steps, Tasks
 
 if TYPE_CHECKING:
-    from pipeline.lake import Lake
     from pipeline.landing.again.known import Known
     from pipeline.landing.batch.stage import Staged
     from pipeline.landing.options import Options
@@ -39,13 +38,13 @@ class Outcome(NamedTuple):
     already: bool = False
 
 
-def landed_before(lake: Lake, name: str, options: Options) -> Outcome:
-    """Return what becomes of a batch that is known: nothing.
+def landed_before(known: Known, name: str, options: Options) -> Outcome:
+    """Return what becomes of a batch that is known, under whichever name: nothing.
 
     Raises:
         RejectedError: `options.strict`, and it had landed without some record; names the first.
     """
-    batch = lake.folder(f"batches/{name}")
+    batch = known.lake.folder(f"batches/{known.name_for(name)}")
     if options.strict and batch.rows("rejects"):
         first = pl.read_parquet(batch.file("rejects"), glob=False).row(0, named=True)
         place = f"{first['source_path']}:{first['line']}"
@@ -67,7 +66,7 @@ def _decided(known: Known, staged: Staged, options: Options, now: datetime) -> D
     new_tasks = of_tasks.tables["tasks"].height if of_tasks else 0
     drafts = [of_tasks] if of_tasks else []
     if known.lake.has(f"batches/{staged.name}"):
-        before = landed_before(known.lake, staged.name, options)
+        before = landed_before(known, staged.name, options)
         return Decision(drafts, before._replace(duplicates=staged.runs.height, tasks=new_tasks))
     found = repeated(known, staged.runs, staged.steps)
     runs, steps = spliced(staged.runs, staged.steps, found.merged)

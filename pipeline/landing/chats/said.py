@@ -25,11 +25,12 @@ from pipeline.landing.chats.wrapped import unserialized
 from pipeline.landing.values.canonical import canonical_json
 from pipeline.landing.values.literal import decoded
 
-__all__ = ("Call", "Result", "Said", "messages", "together")
+__all__ = ("Call", "Result", "Said", "answer", "answered", "messages", "together")
 _WORDS, _SPOKEN = {"role", "type", "content"}, {"", "message", *TYPES}
 """Most messages are no more than a role and a text: these are read at once."""
 _HOLDERS = ("messages", "choices", "candidates", "generations", "contents", "output", "input")
 _CHOICES = ("choices", "candidates", "generations")
+_END = "finish_reason"
 _SYSTEM = ("system", "instructions", "system_instruction", "systemInstruction")
 _LONG = 1 << 14
 """Messages beyond this size are not kept for when they are repeated."""
@@ -60,6 +61,30 @@ def messages(value: Any, role: str | None) -> list[Said]:
     if not said and (role == "assistant" or isinstance(value, str)):
         return [Said(role, value if isinstance(value, str) else canonical_json(value))]
     return said
+
+
+def answered(value: Any) -> list[Said]:
+    """Return the messages that a model answered: of several answers to choose from the first.
+
+    By the GenAI conventions each message is such a choice and ends by itself. Messages that do not
+    all say so are parts of one response.
+    """
+    told = decoded(value) if isinstance(value, str) and value.count(_END) > 1 else value
+    return _first_choice(told, "assistant") if _are_choices(told) else messages(value, "assistant")
+
+
+def answer(value: Any) -> Said | None:
+    """Return what a model answered in all."""
+    return together(answered(value))
+
+
+def _are_choices(told: Any) -> bool:
+    return (
+        isinstance(told, list)
+        and len(told) > 1
+        and all(isinstance(one, dict) and one.get(_END) for one in told)
+        and all(role_of(one) in {None, "assistant"} for one in told)
+    )
 
 
 def _of_history(text: str, role: str | None) -> list[Said]:

@@ -15,7 +15,7 @@ from pipeline.landing.records import scattered
 from pipeline.landing.traces.attributes import text
 from pipeline.landing.traces.given import identify
 from pipeline.landing.traces.returned import tell_returned
-from pipeline.landing.traces.spans import Reading, Span, nanos
+from pipeline.landing.traces.spans import Reading, Span, timed
 from pipeline.landing.traces.trace import run_of
 from pipeline.landing.unknown.unmapped import Noting, Unmapped, add, decoder, note, rest
 from pipeline.landing.values.decode import decoding
@@ -55,8 +55,7 @@ class Item(Noting):
             id=self.id,
             parent=self.parent_id or None,
             name=str(self.span_data.get("name") or self.span_data.get("type") or ""),
-            start=nanos(self.started_at),
-            end=nanos(self.ended_at),
+            **timed(self.started_at, self.ended_at),
             failed=self.error is not None,
             error=error,
             reading=_reading(self.span_data),

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pipeline.landing.chats.said import messages, together
+from pipeline.landing.chats.said import answer, messages, together
 from pipeline.landing.chats.wrapped import told, unwrapped
 from pipeline.landing.formats import Format
 from pipeline.landing.model import RejectError, When
 from pipeline.landing.records import scattered, tabular
 from pipeline.landing.traces.attributes import amount, count, text
 from pipeline.landing.traces.returned import tell_returned
-from pipeline.landing.traces.spans import Reading, Span, nanos
+from pipeline.landing.traces.spans import Reading, Span, timed
 from pipeline.landing.traces.trace import only_input, run_of
 from pipeline.landing.unknown.unmapped import (
     Noting,
@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from pipeline.landing.records.reader import Head, Piece, Source
     from pipeline.landing.traces.spans import Role
 
-_ROLES: dict[str, Role] = {"llm": "llm", "chat_model": "llm", "tool": "tool"}
+_ROLES: dict[str, Role] = {
+    "llm": "llm", "chat_model": "llm", "tool": "tool", "embedding": "encoder",
+}  # fmt: skip
 _AGENT = "lc_agent_name"
 _PENDING = "pending"
 _PRIVATE = ("ls_", "lc_", "langgraph_", "__", "LANGSMITH", "LANGCHAIN", "revision_id", "thread_")
@@ -104,8 +106,7 @@ class Exported(Noting):
             id=self.id,
             parent=self.parent_run_id or None,
             name=self.name,
-            start=nanos(self.start_time),
-            end=None if self.status == _PENDING else nanos(self.end_time),
+            **timed(self.start_time, None if self.status == _PENDING else self.end_time),
             failed=failed,
             error=self.error if failed else None,
             attributes=metadata,
@@ -133,10 +134,20 @@ class Exported(Noting):
         role = _ROLES.get(self.run_type, "other")
         if role == "tool":
             return self._tool()
+        if role == "encoder":
+            read, written = self._tokens()
+            return Reading(
+                role=role,
+                name="embedding",
+                input_tokens=read,
+                output_tokens=written,
+                cost_usd=amount(self.total_cost),
+                model=self._model(metadata),
+            )
         agent = text(metadata.get(_AGENT))
         if role == "other" and (agent is None or agent != self.name):
             return Reading(says=_last(self.outputs) if self.parent_run_id is None else None)
-        says = together(messages(self.outputs, "assistant")) if role == "llm" else None
+        says = answer(self.outputs) if role == "llm" else None
         # A chain's tokens are the sum of those beneath it.
         read, written = self._tokens() if role == "llm" else (None, None)
         return Reading(

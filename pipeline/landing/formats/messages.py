@@ -12,6 +12,7 @@ from pipeline.landing.chats.built_in import is_vendors
 from pipeline.landing.chats.chat import prompt_hash_of
 from pipeline.landing.chats.chat_columns import Chats
 from pipeline.landing.chats.parts import holds_calls
+from pipeline.landing.chats.snapshots import THREAD, Snapshots, one_by_one, snapshots, whole
 from pipeline.landing.chats.spoken import calls_of, chat_of, failed, spend, usage_of, word
 from pipeline.landing.chats.unheard import LEFT_OUT, unheard, unknown_usage
 from pipeline.landing.chats.wrapped import unserialized
@@ -167,7 +168,7 @@ def _read(data: bytes, chats: Chats[Heard]) -> tuple[Outline, References | None]
         final_output=chats.add(chat),
         unmapped=_unmapped(record, expected),
         started_at=record.get("created") if _is_response(record) else None,
-        source_id=_text(record.get("id")) or _text(record.get("thread_id")),
+        source_id=_text(record.get("id")) or _text(record.get(THREAD)),
         task_id=_text(record.get("task_id")),
         model=_model(record, items),
         prompt_hash=prompt_hash_of(chat),
@@ -176,15 +177,17 @@ def _read(data: bytes, chats: Chats[Heard]) -> tuple[Outline, References | None]
     return outline, _references(expected)
 
 
-def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
+def decode(piece: Piece, context: Snapshots | None = None) -> Iterator[Run]:
     """Decode one record into its run."""
     chats = Chats(failed)
     outline, references = _read(piece.data, chats)
-    yield Run(**asdict(outline), steps=chats.steps(), references=references)
+    run = Run(**asdict(outline), steps=chats.steps(), references=references)
+    yield from whole(run, run.source_id, piece, context)
 
 
-def decode_many(bodies: Sequence[bytes], _context: Any) -> Many:
+def decode_many(bodies: Sequence[bytes], context: Snapshots | None) -> Many:
     """Decode records, one after the other, into columns."""
+    one_by_one(context)
     chats = Chats(failed)
     read = [_read(body, chats) for body in bodies]
     runs, references = zip(*read, strict=True)
@@ -242,6 +245,7 @@ FORMAT = Format(
     title="message lists: LangGraph, agentevals, Anthropic, Bedrock, Gemini, Vercel, Responses",
     sniff=sniff,
     pieces=pieces,
+    prepare=snapshots,
     decode=decode,
     decode_many=decode_many,
     fills="calls, outputs, prompt hash; errors and tokens where told; agentevals' references",

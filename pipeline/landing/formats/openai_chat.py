@@ -17,6 +17,7 @@ from pipeline.landing.chats.chat import (
 from pipeline.landing.chats.chat_columns import Chats
 from pipeline.landing.chats.messages import Id, Message, Raw
 from pipeline.landing.chats.parts import holds_calls
+from pipeline.landing.chats.snapshots import THREAD, Snapshots, one_by_one, snapshots, whole
 from pipeline.landing.chats.spoken import Heard, chat_of, spend, usage_of
 from pipeline.landing.chats.unheard import unknown_usage
 from pipeline.landing.formats import Format, Many
@@ -109,8 +110,8 @@ def _expected(raw: Raw) -> list[list[Call]] | None:
         return None
     data = bytes(raw)
     if data[1:].lstrip()[:1] == b"[":
-        return decoding(_decode_lists, data)
-    calls = decoding(_decode_calls, data)
+        return decoding(_decode_lists, data, ".expected")
+    calls = decoding(_decode_calls, data, ".expected")
     return None if calls is None else [calls]
 
 
@@ -199,18 +200,21 @@ def _failed(message: Message) -> bool | None:
     return message.failed if isinstance(message, Heard) else None
 
 
-def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
+def decode(piece: Piece, context: Snapshots | None = None) -> Iterator[Run]:
     """Decode one line into its run."""
     record = decoding(_decode, piece.data)
     chats = Chats(_failed)
     expected = _expected(record.expected)
     chat = _chat(record, piece.data if _is_others(record) else None)
     told = _outline(record, expected, chat, chats.add(chat))
-    yield Run(**asdict(told), steps=chats.steps(), references=_references(expected))
+    run = Run(**asdict(told), steps=chats.steps(), references=_references(expected))
+    thread = (record.unmapped or {}).get(THREAD)
+    yield from whole(run, thread, piece, context)
 
 
-def decode_many(bodies: Sequence[bytes], _context: Any) -> Many:
+def decode_many(bodies: Sequence[bytes], context: Snapshots | None) -> Many:
     """Decode lines that hold nothing unknown, one after the other, into columns."""
+    one_by_one(context)
     chats = Chats(no_signal)
     runs, references = [], []
     for record in map(_decode_known, bodies):
@@ -255,6 +259,7 @@ FORMAT = Format(
     title="chats in OpenAI's message format, JSONL",
     sniff=sniff,
     pieces=lambda source: source.records(),
+    prepare=snapshots,
     decode=decode,
     decode_many=decode_many,
     fills="calls, outputs, prompt hash; tokens, a moment and expected calls where the line gives them",

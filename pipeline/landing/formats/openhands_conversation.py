@@ -20,8 +20,8 @@ from pipeline.landing.model import Damage, RejectError, Run
 from pipeline.landing.records.head import BOM
 from pipeline.landing.records.reader import Piece, as_text
 from pipeline.landing.records.session import first_and_last
-from pipeline.landing.source.copies import neighbour
 from pipeline.landing.source.folders import STATE
+from pipeline.landing.source.neighbours import neighbour
 from pipeline.landing.unknown.unmapped import (
     Known,
     Noting,
@@ -96,11 +96,12 @@ def prepare(source: Source) -> Context:
         source.path.absolute().parent.name
     )
     context = Context(files, folder)
-    beside = neighbour(source, STATE)
-    if beside is None:
+    with neighbour(source, STATE) as beside:
+        told = None if beside is None else beside.path.read_bytes()
+    if told is None:
         return context
     try:
-        state: State = decoding(_decode_state, beside.read_bytes().removeprefix(BOM))
+        state: State = decoding(_decode_state, told.removeprefix(BOM))
     except RejectError as error:
         context.damage = error.reason, error.detail
         return context

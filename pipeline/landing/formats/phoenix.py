@@ -10,7 +10,7 @@ from pipeline.landing.formats import Format
 from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.records.tabular import gathered_rows, refuse_damage, reread
 from pipeline.landing.traces.openinference import KIND
-from pipeline.landing.traces.spans import Event, Span, nanos
+from pipeline.landing.traces.spans import Event, Span, timed
 from pipeline.landing.traces.trace import run_of
 from pipeline.landing.traces.unread import left_out_attributes, unread
 from pipeline.landing.traces.vocabulary import understood
@@ -49,8 +49,7 @@ class Row(msgspec.Struct):
             id=self.span_id,
             parent=self.parent_id or None,
             name=self.name,
-            start=nanos(self.start_time),
-            end=nanos(self.end_time),
+            **timed(self.start_time, self.end_time),
             failed=failed,
             error=(self.status_message or None) if failed else None,
             attributes={**kind, **attributes},

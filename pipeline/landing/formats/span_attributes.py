@@ -11,7 +11,7 @@ from pipeline.landing.model import RejectError
 from pipeline.landing.records.scattered import by_key, gathered, reread
 from pipeline.landing.traces.attributes import first
 from pipeline.landing.traces.openinference import KIND
-from pipeline.landing.traces.spans import Event, Span, nanos
+from pipeline.landing.traces.spans import Event, Span, timed
 from pipeline.landing.traces.trace import run_of
 from pipeline.landing.traces.unread import left_out_attributes, unread
 from pipeline.landing.traces.vocabulary import understood
@@ -80,8 +80,7 @@ def _span(record: dict[str, Any], number: int) -> Span:
         id=_id(_told(record, "span_id", "spanId")) or f"{number:08}",
         parent=_id(_told(record, "parent_id", "parent_span_id", "parentSpanId")),
         name=str(record.get("name") or ""),
-        start=nanos(_told(record, "start_time", "startTime")),
-        end=nanos(_told(record, "end_time", "endTime")),
+        **timed(_told(record, "start_time", "startTime"), _told(record, "end_time", "endTime")),
         failed=failed,
         error=(message or attributes.get("error.type")) if failed else None,
         attributes={KIND: kind, **attributes} if isinstance(kind, str) else attributes,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.landing.formats import Format, tau2_results
 from pipeline.landing.records.reader import HEAD_BYTES, Source
-from pipeline.landing.source.copies import neighbour
+from pipeline.landing.source.neighbours import neighbour
 from pipeline.landing.unknown.unmapped import left_out
 from pipeline.landing.vendors.tau2 import LEFT_OUT, Context, Info, TaskRecord, prepare
 from pipeline.landing.vendors.tau2_simulation import Simulation
@@ -37,10 +37,8 @@ def prepare_directory(source: Source) -> Context:
     """
     if _has_info(source.head):
         return prepare(source)
-    results = neighbour(source, "results.json", up=2)
-    if results is None:
-        return Context()
-    context = prepare(Source(results, str(results)))
+    with neighbour(source, "results.json", up=2) as results:
+        context = Context() if results is None else prepare(results)
     context.actions = {}
     return context
 

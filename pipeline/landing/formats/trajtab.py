@@ -33,6 +33,7 @@ _decode_entries = msgspec.json.Decoder(list[msgspec.Raw] | None).decode
 _decode_list = msgspec.json.Decoder(list[Expected]).decode
 _decode_lists = msgspec.json.Decoder(list[list[Expected]]).decode
 _known_references: dict[bytes, References | None] = {}
+_EXPECTED = ".expected"
 _MOST_KNOWN = 1 << 15
 
 
@@ -55,12 +56,12 @@ def references(raw: msgspec.Raw | UnsetType) -> References | None:
 
 
 def _references(data: bytes) -> References | None:
-    entries = decoding(_decode_entries, data)
+    entries = decoding(_decode_entries, data, _EXPECTED)
     if entries is None:
         return None
     if entries and bytes(entries[0]).startswith(b"["):
-        return References(decoding(_decode_lists, data))
-    return References([decoding(_decode_list, data)])
+        return References(decoding(_decode_lists, data, _EXPECTED))
+    return References([decoding(_decode_list, data, _EXPECTED)])
 
 
 def _checked(record: Record) -> Record:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from xxhash import xxh3_64_intdigest
 
 from pipeline.landing.records.whole import is_one_value
-from pipeline.landing.values.decode import values_of
+from pipeline.landing.values.decode import RECORD, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,9 +22,14 @@ GLUE = re.compile(rb"\}[ \r]?\{")
 """What stands between two objects on one line."""
 
 
+def may_be_glued(lines: bytes) -> bool:
+    """Tell whether several values may share a line: a quick look."""
+    return RECORD in lines or GLUE.search(lines) is not None
+
+
 def unglued(line: bytes) -> Iterable[tuple[int, bytes]]:
     """Split a line where two writers left out the line's end; most lines need no second look."""
-    if GLUE.search(line) and not is_one_value(line):
+    if may_be_glued(line) and not is_one_value(line):
         return values_of(line)
     return [(0, line)] if line else []
 

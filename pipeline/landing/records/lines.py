@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from pipeline.landing.records.glue import GLUE, unglued
+from pipeline.landing.records.glue import may_be_glued, unglued
 from pipeline.landing.records.head import BOM, START
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def blocks(file: BinaryIO, *, glued: bool = False) -> Iterator[Block]:
         at = data.__getitem__
         if not (_BEGINS.issuperset(map(at, begins)) and _ENDS.issuperset(map(at, _before(ends)))):
             begins, ends, lines = _stripped(data, begins, ends, lines)
-        if not glued and GLUE.search(data):
+        if not glued and may_be_glued(data):
             begins, ends, lines = _parted(data, begins, ends, lines)
         if begins:
             sizes = [end - begin for begin, end in zip(begins, ends, strict=True)]

@@ -72,6 +72,8 @@ class Source:
     """What it is made of, where it is a folder that holds one run."""
     unread: str = ""
     """Why the file cannot be read, where it cannot."""
+    origin: Path | None = None
+    """The file that it was unpacked from, where it was packed by itself."""
 
     @property
     def named(self) -> PurePath:

@@ -7,9 +7,8 @@ array, it is the same session.
 
 from __future__ import annotations
 
-from datetime import datetime
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -140,12 +139,7 @@ def first_and_last(moments: Iterable[When]) -> tuple[When, When]:
     ('2026-01-01T12:00:00+02:00', '2026-01-02T00:00:00Z')
     """
     told = [moment for moment in moments if moment is not None]
-    try:
-        # Texts of moments as they mostly are compare without being counted out.
-        at: Sequence[Any] = [datetime.fromisoformat(moment) for moment in told]  # type: ignore[arg-type]
-        first, last = (min(at), max(at)) if at else (None, None)
-    except (TypeError, ValueError):  # numbers, no moments, some times naive and others not
-        at = moments_of(told)
-        known = [one for one in at if one is not None]
-        first, last = (min(known), max(known)) if known else (None, None)
+    at = moments_of(told)
+    known = [one for one in at if one is not None]
+    first, last = (min(known), max(known)) if known else (None, None)
     return (None, None) if first is None else (told[at.index(first)], told[at.index(last)])

@@ -13,8 +13,6 @@ from pipeline.landing.source.spool import spool
 if TYPE_CHECKING:
     from typing import Self
 
-    from pipeline.landing.records.reader import Source
-
 
 class Copies:
     """A temporary folder for copies: made when the first is, removed with all of them."""
@@ -33,24 +31,6 @@ class Copies:
         """The folder."""
         return self._stack.enter_context(spool())
 
-    @cached_property
-    def beside(self) -> Path:
-        """One folder for copies that stand to each other as their files do: some read neighbours."""
-        return self.new()
-
     def new(self) -> Path:
         """Return an empty folder in it."""
         return Path(tempfile.mkdtemp(dir=self.folder))
-
-
-def neighbour(source: Source, name: str, up: int = 1) -> Path | None:
-    """Return a file in the folder `up` levels above a source; None where there is none.
-
-    Of a source that was unpacked, a neighbour may be a copy too, or stand where it was named.
-    """
-    shown = Path(source.shown)
-    for path in [source.path, shown] if shown.exists() else [source.path]:
-        above = list(path.absolute().parents)[up - 1 : up]
-        if above and (above[0] / name).is_file():
-            return above[0] / name
-    return None

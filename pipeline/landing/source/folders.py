@@ -53,9 +53,13 @@ def _is_event(source: Source) -> bool:
 
 
 def _folder(shown: PurePath, files: list[Source]) -> Source:
-    ordered = sorted(files, key=_order)
+    # An event may stand there packed, too: of one name the plain file counts.
+    by_name = {file.path.name: file for file in sorted(files, key=lambda file: not file.origin)}
+    ordered = sorted(by_name.values(), key=_order)
     damage = next((file.damage for file in ordered if file.damage), None)
-    return Source(ordered[0].path.parent, str(shown), damage, files=tuple(ordered))
+    first = ordered[0]
+    origin = first.origin and first.origin.parent
+    return Source(first.path.parent, str(shown), damage, files=tuple(ordered), origin=origin)
 
 
 def _order(source: Source) -> tuple[int, str]:

@@ -3,7 +3,8 @@
 Packing is told by the first bytes, never by a suffix, and unpacked into a temporary folder in
 small pieces: so whoever decodes, in this process or another, reads any record again by its offset.
 What cannot be unpacked ends a file early; what came before it lands. Text that is no UTF-8 but one
-of its wider sisters counts as packed, and so does a document that is spelled as one JSON string.
+of its wider sisters counts as packed, and so does a document that is spelled as one JSON string,
+and records that stand in frames (`pipeline.landing.source.framed`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 from pipeline.errors import InputError, LakeError
 from pipeline.landing.model import Damage
 from pipeline.landing.records.reader import Source, unreadable
+from pipeline.landing.source.framed import blanked, unframed
 from pipeline.landing.source.named import STDIN
 from pipeline.landing.source.unpacking import BLOCK, PACKED, DamagedError, spelled
 from pipeline.landing.source.wide import narrowed, wide
@@ -34,7 +36,8 @@ MOST_LAYERS = 4
 
 MOST_NAME = 255
 
-_SUFFIXES = {".gz", ".gzip", ".xz", ".zst", ".zstd"}
+SUFFIXES = (".gz", ".gzip", ".xz", ".zst", ".zstd")
+"""How the names of packed files end: what is before is what the file is called inside."""
 
 
 def unpacked(sources: Iterable[Source], copies: Copies) -> Iterator[Source]:
@@ -82,7 +85,10 @@ def _layer(source: Source, copies: Copies) -> Iterator[Source] | None:
     if not is_file:
         return iter([_copy(_streamed(source), _room(copies, _name(source)), source.shown)])
     blocks = _inside(source)
-    return iter([_copy(blocks, _place(source, copies), source.shown)]) if blocks else None
+    if blocks is None:
+        return None
+    copy = _copy(blocks, _place(source, copies), source.shown)
+    return iter([replace(copy, origin=source.origin or source.path.absolute())])
 
 
 def _inside(source: Source) -> Iterator[bytes] | None:
@@ -93,6 +99,8 @@ def _inside(source: Source) -> Iterator[bytes] | None:
         return unpack(source.path)
     if encoding := wide(head):
         return narrowed(source.path, encoding)
+    if blank := unframed(head):
+        return blanked(source.path, blank)
     text = spelled(source.path.read_bytes()) if source.head.framing == "string" else None
     return iter([text]) if text else None
 
@@ -109,16 +117,16 @@ def _blocks(stream: BinaryIO) -> Iterator[bytes]:
 def _name(source: Source) -> str:
     """Return what a packed file is called inside, with its folder: formats may read both."""
     path = source.path
-    name = path.stem if path.suffix in _SUFFIXES else path.name
+    name = path.stem if path.suffix in SUFFIXES else path.name
     return f"{path.parent.name}/{name}"
 
 
 def _place(source: Source, copies: Copies) -> Path:
-    """Return where a packed file's copy goes: beside the copies of its neighbours."""
+    """Return where a packed file's copy goes: that of an archive's stays beside its neighbours."""
     name = _name(source)
     if copies.folder in source.path.parents:
-        return _room(copies, name)
-    return _room(copies, str(source.path.absolute().parent.parent / name), copies.beside)
+        return _room(copies, name.rpartition("/")[2], source.path.parent)
+    return _room(copies, name)
 
 
 def _members(source: Source, copies: Copies) -> Iterator[Source]:

@@ -31,6 +31,7 @@ _OPERATIONS: dict[str, Role] = {
     **dict.fromkeys(_LLM, "llm"),
     **dict.fromkeys(_AGENT, "agent"),
     "execute_tool": "tool",
+    "embeddings": "encoder",
 }
 _TOOL_NAME = ("gen_ai.tool.name", "ai.toolCall.name")
 _CALL_ID = ("gen_ai.tool.call.id", "ai.toolCall.id")
@@ -53,12 +54,17 @@ _OUTPUT_TOKENS = (
     "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.usage.completion_tokens",
     "ai.usage.outputTokens", "ai.usage.completionTokens",
 )  # fmt: skip
+_ENCODER_TOKENS = (
+    *_INPUT_TOKENS, "ai.usage.tokens", "llm.usage.total_tokens", "gen_ai.usage.total_tokens",
+)  # fmt: skip
 _COST = ("gen_ai.usage.cost", "operation.cost")
 _TELLING = {
     "gen_ai.operation.name", "traceloop.span.kind", "gen_ai.request.model", "llm.request.type",
     "ai.operationId", *_TOOL_NAME, *_AGENT_NAME, *_INPUT_TOKENS, *_OUTPUT_TOKENS,
 }  # fmt: skip
 """Attributes of which a span has at least one if it has any role."""
+_EMBEDS = re.compile(r"ai\.embed(Many)?(\.doEmbed)?")
+_RERANKS = ("rerank", "reranking")
 _VERCEL = re.compile(r"ai\.(generate|stream)(Text|Object)")
 MERGED = "(merged tools)"
 """ADK's name for a span that repeats the calls of its parallel siblings."""
@@ -74,6 +80,8 @@ def read(span: Span) -> Reading | None:
         return _tool(given, span)
     if role == "other":
         return None
+    if role == "encoder":
+        return _encoder(given)
     return Reading(
         role=role,
         name=_agent_name(given, span.name) if role == "agent" else None,
@@ -102,11 +110,25 @@ def _implied(given: Mapping[str, Any]) -> Role:
     asked = given.get("gen_ai.request.model") is not None or "llm.request.type" in given
     if kind == "agent" or (not asked and first(given, *_AGENT_NAME) is not None):
         return "agent"
-    if given.get("llm.request.type", "chat") not in ("chat", "completion"):  # embedding, rerank
+    requested = given.get("llm.request.type", "chat")
+    if requested in ("embedding", *_RERANKS) or _EMBEDS.fullmatch(str(given.get("ai.operationId"))):
+        return "encoder"
+    if requested not in ("chat", "completion"):
         return "other"
     counted = first(given, *_INPUT_TOKENS, *_OUTPUT_TOKENS) is not None
     vercel = _VERCEL.match(str(given.get("ai.operationId", ""))) is not None
     return "llm" if asked or counted or vercel else "other"
+
+
+def _encoder(given: Mapping[str, Any]) -> Reading:
+    reranks = given.get("llm.request.type") in _RERANKS
+    return Reading(
+        role="encoder",
+        name="reranker" if reranks else "embedding",
+        input_tokens=count(first(given, *_ENCODER_TOKENS)),
+        cost_usd=amount(first(given, *_COST)),
+        model=text(first(given, *_MODEL)),
+    )
 
 
 def _agent_name(given: Mapping[str, Any], span_name: str) -> str | None:

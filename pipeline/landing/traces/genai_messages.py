@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import UNSET
 
-from pipeline.landing.chats.said import Said, messages, together
+from pipeline.landing.chats.said import Said, answered, messages, together
 from pipeline.landing.traces.attributes import count, first
 from pipeline.landing.traces.spans import Reading
 from pipeline.landing.values.literal import branch, decoded
@@ -78,12 +78,12 @@ def called(given: Mapping[str, Any]) -> Reading:
 
     Of several calls or results, as in a chat that is logged whole, none is known to be its own.
     """
-    asked, answered = (given.get(name) for name in MESSAGES)
+    asked, told_back = (given.get(name) for name in MESSAGES)
     told = decoded(asked) if isinstance(asked, str) else asked
     told = [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
     said = messages([{**one, "role": "assistant"} for one in told], "assistant")
     call = _only([call for one in said for call in one.calls])
-    result = _only([result for one in messages(answered, "tool") for result in one.results])
+    result = _only([result for one in messages(told_back, "tool") for result in one.results])
     return Reading(
         role="tool",
         call_id=call.id if call else None,
@@ -109,7 +109,7 @@ def says(given: Mapping[str, Any], events: list[Event]) -> list[Said]:
     if value is None:
         value = _requested(given.get("gcp.vertex.agent.llm_response"))
     if value is not None:
-        return messages(value, "assistant")
+        return answered(value)
     said = [
         one
         for name in ("ai.response.text", "ai.response.object", "ai.response.toolCalls")

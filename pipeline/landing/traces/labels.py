@@ -14,5 +14,7 @@ SERVER_SIDE = "server_side"
 """The label of a call whose result the response tells that asked for it: no tool here ran."""
 NOT_RUN = "not_run"
 """The label of a response: the calls it asked for that no tool span tells of."""
+ENCODERS = frozenset(("embedding", "reranker"))
+"""The actors of rows that tell what a model used that says nothing."""
 SPAN, INSIDE = "span_id", "inside"
 """Labels: a step's span; and spans around it of which this part of the trace has no step."""

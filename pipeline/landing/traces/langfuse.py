@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pipeline.landing.chats.said import Call, Said, messages, together
+from pipeline.landing.chats.said import Call, Said, answer, messages
 from pipeline.landing.chats.unheard import unheard
 from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.traces.attributes import amount, count, text, undecorated
 from pipeline.landing.traces.openinference import KIND
 from pipeline.landing.traces.returned import tell_returned
-from pipeline.landing.traces.spans import Reading, Span, nanos
+from pipeline.landing.traces.spans import Reading, Span, timed
 from pipeline.landing.traces.trace import only_input
 from pipeline.landing.traces.unread import unread
 from pipeline.landing.traces.vocabulary import understood
@@ -23,7 +23,9 @@ from pipeline.landing.values.literal import decoded, members, object_of, raw
 if TYPE_CHECKING:
     from pipeline.landing.traces.spans import Role
 
-_ROLES: dict[str, Role] = {"GENERATION": "llm", "TOOL": "tool", "AGENT": "agent"}
+_ROLES: dict[str, Role] = {
+    "GENERATION": "llm", "TOOL": "tool", "AGENT": "agent", "EMBEDDING": "encoder",
+}  # fmt: skip
 TECHNICAL = {"attributes", "resourceAttributes", "scope"}
 UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 
@@ -64,8 +66,7 @@ class Observation(msgspec.Struct, rename="camel"):
             id=self.id,
             parent=self.parent_observation_id or None,
             name=self.name or "",
-            start=nanos(self.start_time),
-            end=nanos(self.end_time),
+            **timed(self.start_time, self.end_time),
             failed=failed,
             error=self.status_message if failed else None,
             attributes=members(metadata, "attributes"),
@@ -89,6 +90,7 @@ class Observation(msgspec.Struct, rename="camel"):
         if role == "llm":
             reading.heard = messages(self.input, "user")
             reading.says = self._says()
+        if role in {"llm", "encoder"}:
             reading.input_tokens, reading.output_tokens = self._tokens()
             reading.cost_usd = self._cost()
             reading.model = self.model
@@ -98,11 +100,13 @@ class Observation(msgspec.Struct, rename="camel"):
     def _named(self, role: Role) -> str | None:
         if role == "tool":
             return undecorated(self.name or "")
+        if role == "encoder":
+            return "embedding"
         # Some frameworks name an agent by a fresh id: a name no two runs share groups nothing.
         return None if role == "llm" or UUID.search(self.name or "") else self.name
 
     def _says(self) -> Said | None:
-        said = together(messages(self.output, "assistant"))
+        said = answer(self.output)
         calls = self.tool_calls if isinstance(self.tool_calls, list) else []
         if not calls or (said is not None and said.calls):
             return said

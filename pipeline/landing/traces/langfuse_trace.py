@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pipeline.landing.chats.said import messages, together
+from pipeline.landing.chats.said import answer
 from pipeline.landing.traces.given import identify
 from pipeline.landing.traces.langfuse import TECHNICAL, UUID
 from pipeline.landing.values.literal import object_of
@@ -37,8 +37,8 @@ class Trace(msgspec.Struct, rename="camel"):
         run.agent = name or run.agent
         run.agent_version = self.release or self.version or run.agent_version
         identify(run, metadata)
-        answer = together(messages(self.output, "assistant"))
-        run.final_output = run.final_output or (answer.text if answer else None)
+        said = answer(self.output)
+        run.final_output = run.final_output or (said.text if said else None)
         own = {key: value for key, value in metadata.items() if key not in TECHNICAL}
         told = {
             "session_id": self.session_id,

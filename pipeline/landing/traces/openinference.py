@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
-from pipeline.landing.chats.said import messages, together
+from pipeline.landing.chats.said import answered, messages, together
 from pipeline.landing.traces.attributes import amount, count, first, text, undecorated
 from pipeline.landing.traces.returned import tell_returned
 from pipeline.landing.traces.spans import Reading
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 KIND = "openinference.span.kind"
 _ROLES: dict[str, Role] = {"LLM": "llm", "TOOL": "tool", "AGENT": "agent"}
+_ENCODERS = {"EMBEDDING": "embedding", "RERANKER": "reranker"}
 _ANSWERING = {"AGENT", "CHAIN"}
 # BeeAI makes a span of each event: of a call's start, success and finish only one is the call.
 _EVENT = re.compile(
@@ -45,6 +46,8 @@ def read(span: Span) -> Reading | None:
     if role == "tool":
         named = event["name"] if event else undecorated(span.name)
         return _tool(given, named)
+    if kind in _ENCODERS:
+        return _encoder(given, _ENCODERS[kind])
     answers = role == "llm" or kind in _ANSWERING
     return Reading(
         role=role,
@@ -55,6 +58,17 @@ def read(span: Span) -> Reading | None:
         output_tokens=count(given.get("llm.token_count.completion")),
         cost_usd=amount(first(given, "llm.cost.total")),
         model=text(given.get("llm.model_name")),
+    )
+
+
+def _encoder(given: Mapping[str, Any], name: str) -> Reading:
+    tokens = first(given, "llm.token_count.prompt", "llm.token_count.total")
+    return Reading(
+        role="encoder",
+        name=name,
+        input_tokens=count(tokens),
+        cost_usd=amount(first(given, "llm.cost.total")),
+        model=text(first(given, f"{name}.model_name", "llm.model_name")),
     )
 
 
@@ -88,4 +102,4 @@ def _heard(given: Mapping[str, Any]) -> list[Said]:
 
 def _says(given: Mapping[str, Any]) -> list[Said]:
     told = branch(given, "llm.output_messages")
-    return messages(told or given.get("output.value"), "assistant")
+    return answered(told or given.get("output.value"))

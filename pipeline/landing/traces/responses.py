@@ -15,7 +15,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pipeline.landing.traces.spans import Reading, Span, Tree
+    from pipeline.landing.traces.spans import Reading, Role, Span, Tree
 
 Responses = dict[str, "Reading"]
 """What each response says, by the id of the span that counts."""
@@ -25,29 +25,41 @@ def responses(tree: Tree) -> Responses:
     """Return the responses of a trace, in order."""
     if not (tree.of("llm") or tree.of("agent")):
         return {}
-    inside = _wrappers(tree)
-    around = {outer.id for outers in inside.values() for outer in outers}
-    found = {
-        span.id: msgspec.structs.replace(span.reading)
-        for span in tree.of("llm")
-        if span.id not in around
-    }
-    _fill(found, inside)
+    found = _innermost(tree, "llm")
     beneath = _beneath(tree, found)
     _add_silent_agents(tree, found, beneath)
     _share_usage(tree, found, beneath)
     return {span.id: found[span.id] for span in tree.spans if span.id in found}
 
 
-def _wrappers(tree: Tree) -> dict[str, list[Span]]:
-    """Return the llm spans around each llm span, the nearest first."""
+def encoders(tree: Tree) -> Responses:
+    """Return what embedding and reranking models used, each once."""
+    found = _innermost(tree, "encoder")
+    return {one: reading for one, reading in found.items() if reading.has_usage}
+
+
+def _innermost(tree: Tree, role: Role) -> Responses:
+    """Return what the spans of a role say that no other one is inside of."""
+    inside = _wrappers(tree, role)
+    around = {outer.id for outers in inside.values() for outer in outers}
+    found = {
+        span.id: msgspec.structs.replace(span.reading)
+        for span in tree.of(role)
+        if span.id not in around
+    }
+    _fill(found, inside)
+    return found
+
+
+def _wrappers(tree: Tree, role: Role) -> dict[str, list[Span]]:
+    """Return the spans of a role around each of it, the nearest first."""
     found: dict[str, list[Span]] = {}
-    for span in tree.of("llm"):
+    for span in tree.of(role):
         outers = {span.id: span}
-        at = tree.near(span, "llm")
+        at = tree.near(span, role)
         while at is not None and at.id not in outers:
             outers[at.id] = at
-            at = tree.near(at, "llm")
+            at = tree.near(at, role)
         found[span.id] = list(outers.values())[1:]
     return found
 

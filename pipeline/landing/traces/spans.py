@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from pipeline.landing.chats.said import Said
 
-Role = Literal["llm", "tool", "agent", "other"]
+Role = Literal["llm", "tool", "agent", "encoder", "other"]
+"""An encoder is a model that says nothing: it embeds or reranks."""
 NEAR = 64
 """A span's ancestors are kept, unless they are more: then all spans' together might be very many."""
 
@@ -32,7 +33,7 @@ class Reading(msgspec.Struct):
 
     role: Role = "other"
     name: str | None = None
-    """The tool's or the agent's."""
+    """The tool's or the agent's; of an encoder which kind it is."""
     version: str | None = None
     call_id: str | None = None
     arguments: msgspec.Raw | UnsetType = UNSET
@@ -52,6 +53,11 @@ class Reading(msgspec.Struct):
     def has_tokens(self) -> bool:
         """Tell whether usage is reported."""
         return self.input_tokens is not None or self.output_tokens is not None
+
+    @property
+    def has_usage(self) -> bool:
+        """Tell whether usage or its cost is reported."""
+        return self.has_tokens or self.cost_usd is not None
 
     def fill(self, other: Reading) -> None:
         """Take from another reading of the same thing what this one lacks."""
@@ -84,6 +90,8 @@ class Span(msgspec.Struct):
     reading: Reading = msgspec.field(default_factory=Reading)
     unmapped: Unmapped | None = None
     """What is not known of it."""
+    unread: dict[str, Any] = {}
+    """Moments that are none, as labels."""
 
     @property
     def role(self) -> Role:
@@ -205,3 +213,19 @@ def nanos(value: object) -> int | None:
     """
     found = micros(value)
     return None if found is None else found * 1000
+
+
+def timed(start: object, end: object) -> dict[str, Any]:
+    """Return a span's times, and as labels what was written where these cannot be read.
+
+    >>> timed("1970-01-01T00:00:01Z", "soon")
+    {'start': 1000000000, 'end': None, 'unread': {'unread.ended_at': 'soon'}}
+    """
+    given = {"started_at": start, "ended_at": end}
+    read = {name: nanos(value) for name, value in given.items()}
+    unread = {
+        f"unread.{name}": value
+        for name, value in given.items()
+        if read[name] is None and value not in (None, "")
+    }
+    return {"start": read["started_at"], "end": read["ended_at"], "unread": unread}

@@ -24,7 +24,7 @@ from pipeline.landing.traces.labels import (
     SPAN,
 )
 from pipeline.landing.traces.requests import Fresh, Requests
-from pipeline.landing.traces.responses import responses
+from pipeline.landing.traces.responses import encoders, responses
 from pipeline.landing.traces.results import Results
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ class TraceSteps:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._responses = responses(tree)
+        self._encoders = encoders(tree)
         self._latest: dict[str, int] = {}  # response_index, by actor and by span around it
         self._by_number: list[list[Step]] = []  # the group of each response
         self._groups: list[tuple[Span, list[Step]]] = []
@@ -58,6 +59,8 @@ class TraceSteps:
         for span in self._timeline():
             if span.id in self._responses:
                 self._add_response(span, self._responses[span.id])
+            elif span.id in self._encoders:
+                self._add_encoder(span, self._encoders[span.id])
             else:
                 self._add_call(span)
 
@@ -65,7 +68,7 @@ class TraceSteps:
         """Return the spans that make steps; an agent's own answer comes when the agent ends."""
         tree = self._tree
         spans = [span for span in tree.of("tool") if self._is_call(span)]
-        spans += [tree.by_id[one] for one in self._responses]
+        spans += [tree.by_id[one] for one in (*self._responses, *self._encoders)]
 
         def order(span: Span) -> tuple[int, int, str]:
             start, depth, name = tree.order(span)
@@ -119,6 +122,21 @@ class TraceSteps:
         self._by_number.append(group)
         if told is not None:
             self._asks(told, step, group, number)
+
+    def _add_encoder(self, span: Span, reading: Reading) -> None:
+        """Enter what a model used that says nothing: it is no decision, but in the sums."""
+        step = Step(
+            kind="message",
+            actor=reading.name,
+            turn_index=max(self._turn, 0),
+            input_tokens=reading.input_tokens,
+            output_tokens=reading.output_tokens,
+            cost_usd=reading.cost_usd,
+            started_at=span.start,
+            duration_ms=span.duration_ms,
+            labels={SPAN: span.id, **({MODEL: reading.model} if reading.model else {})},
+        )
+        self._groups.append((span, [step]))
 
     def _asks(self, told: Said, response: Step, group: list[Step], number: int) -> None:
         """Add the calls of a response: those it answers itself as they are, the others as asked.
@@ -227,7 +245,8 @@ class TraceSteps:
 
     def _labels(self, span: Span) -> dict[str, Any]:
         unseen = self._tree.unseen(span)
-        return {SPAN: span.id, INSIDE: [unseen]} if unseen else {SPAN: span.id}
+        told = {**span.unread, SPAN: span.id}
+        return {**told, INSIDE: [unseen]} if unseen else told
 
     def finished(self) -> list[Step]:
         """Return the steps, the last answer marked as `final`."""

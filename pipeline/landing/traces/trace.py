@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pipeline.landing.chats.chat import final_output, prompt_hash
 from pipeline.landing.model import Run
 from pipeline.landing.traces.given import Given, plain, service_of
-from pipeline.landing.traces.labels import MODEL, SPAN
+from pipeline.landing.traces.labels import ENCODERS, MODEL, SPAN
 from pipeline.landing.traces.spans import Tree
 from pipeline.landing.traces.steps import TraceSteps
 from pipeline.landing.traces.unread import unread
@@ -23,9 +23,12 @@ if TYPE_CHECKING:
 
 
 def run_of(trace_id: str | None, spans: Iterable[Span]) -> Run | None:
-    """Return the run a trace tells of; None where no span is a model's, a tool's or an agent's."""
+    """Return the run a trace tells of; None where no span is a model's, a tool's or an agent's.
+
+    Embeddings alone are none: they say and decide nothing.
+    """
     tree = Tree(spans)
-    telling = [span for span in tree.spans if span.role != "other"]
+    telling = [span for span in tree.spans if span.role not in {"encoder", "other"}]
     if not telling:
         return None
     made = TraceSteps(tree)
@@ -63,7 +66,7 @@ def _unmapped(tree: Tree, steps: Sequence[Step]) -> Unmapped:
     strange = [span for span in tree.spans if span.unmapped]
     own: dict[str, Step] = {}
     for step in steps if strange else ():
-        if step.kind != "message":
+        if step.kind != "message" or step.actor in ENCODERS:
             own.setdefault((step.labels or {}).get(SPAN, ""), step)
     for span in strange:
         if span.id in own:

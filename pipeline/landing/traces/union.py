@@ -13,6 +13,7 @@ from pipeline.landing.traces.answers import RESPONSES, Row, answer_requests, res
 from pipeline.landing.traces.labels import (
     AGENT_SPAN,
     ASKED_BY,
+    ENCODERS,
     FROM_RESPONSE,
     INSIDE,
     SERVER_SIDE,
@@ -137,7 +138,7 @@ def _said_once(parts: Sequence[list[Row]], steps: list[Row]) -> list[Row]:
     seen: Counter[tuple[str, str]] = Counter()
     kept = []
     for step in steps:
-        if step.kind == "message":
+        if step.kind == "message" and step.actor not in ENCODERS:
             seen[step.actor, step.content] += 1
             if seen[step.actor, step.content] > most[step.actor, step.content]:
                 continue

@@ -30,7 +30,7 @@ _READ = {
     "test.suite.name", "tool.id", "tool.name", "tool_call.id", "traceloop.entity.name",
     "traceloop.span.kind", "trial", "user.id", "event.name",
     "ai.usage.completionTokens", "ai.usage.inputTokens", "ai.usage.outputTokens",
-    "ai.usage.promptTokens",
+    "ai.usage.promptTokens", "ai.usage.tokens", "reranker.model_name",
 }  # fmt: skip
 _TEXTS = (
     "ai.prompt", "ai.response.object", "ai.response.text", "ai.response.toolCalls", "ai.toolCall",

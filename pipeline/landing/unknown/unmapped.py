@@ -93,29 +93,32 @@ def decoder(shape: Any) -> Callable[[Json], Any]:
     def refuse(left_over: Unmapped) -> None:
         raise TypeError(f"no place for the unmapped {', '.join(left_over)}")
 
-    return _decoder(shape, refuse)
+    return _Decoder(shape, refuse)
 
 
-def _decoder(shape: Any, refuse: Callable[[Unmapped], None]) -> Callable[[Json], Any]:
-    strict = msgspec.json.Decoder(shape).decode
+class _Decoder:
+    """A decoder that says, as msgspec's own do, of which `type`."""
 
-    def decoded(data: Json) -> Any:
+    def __init__(self, shape: Any, refuse: Callable[[Unmapped], None]) -> None:
+        self.type = shape
+        self._strict = msgspec.json.Decoder(shape).decode
+        self._refuse = refuse
+
+    def __call__(self, data: Json) -> Any:
         try:
-            return strict(data)
+            return self._strict(data)
         except msgspec.ValidationError as error:
             if "unknown field" not in str(error):
                 raise
-        found, left_over = fitted(data, shape)
+        found, left_over = fitted(data, self.type)
         if left_over:
-            refuse(left_over)
-        return strict(msgspec.json.encode(found))
-
-    return decoded
+            self._refuse(left_over)
+        return self._strict(msgspec.json.encode(found))
 
 
 def glance(shape: type[T]) -> Callable[[Json], T]:
     """Return a decoder for a look ahead: what is unknown is noted when the record itself lands."""
-    return _decoder(shape, lambda _: None)
+    return _Decoder(shape, lambda _: None)
 
 
 def left_out(shape: Any, at: str = "") -> list[str]:

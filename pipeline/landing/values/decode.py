@@ -13,13 +13,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from pipeline.landing.model import RejectError
+from pipeline.landing.values.mismatch import explained
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 T = TypeVar("T")
 
+RECORD = b"\x1e"
+"""What each record of a text sequence (RFC 7464) begins with: it ends one that was cut off."""
+
 _raw_decode = json.JSONDecoder().raw_decode
+_RECORD = re.compile(r"\x1e(?=\s*[{\[])")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
@@ -65,21 +70,21 @@ def _named(error: json.JSONDecodeError) -> RejectError:
     return RejectError("truncated" if at_end and started else "not_json", where)
 
 
-def _mismatch(error: msgspec.ValidationError) -> RejectError:
+def _mismatch(error: msgspec.ValidationError, told: str) -> RejectError:
     text = str(error)
     if "missing required field" in text:
-        return RejectError("missing_field", text)
+        return RejectError("missing_field", told)
     if "Invalid enum value" in text:
-        return RejectError("bad_value", text)
+        return RejectError("bad_value", told)
     if "out of range" in text:
-        return RejectError("number_out_of_range", text)
+        return RejectError("number_out_of_range", told)
     if "Expected `object`" in text and "`$" not in text.replace("`$[...]`", ""):
-        return RejectError("not_an_object", text)
-    return RejectError("wrong_type", text)
+        return RejectError("not_an_object", told)
+    return RejectError("wrong_type", told)
 
 
-def decoding(decode: Callable[[bytes], T], data: bytes) -> T:
-    """Decode one record.
+def decoding(decode: Callable[[bytes], T], data: bytes, at: str = "") -> T:
+    """Decode one record, or the part of one that stands `at` a place: `.NAME`.
 
     Raises:
         RejectError: the record is no JSON, or not of the format's types.
@@ -87,7 +92,8 @@ def decoding(decode: Callable[[bytes], T], data: bytes) -> T:
     try:
         return decode(data)
     except msgspec.ValidationError as error:
-        raise _mismatch(error) from error
+        shape = getattr(getattr(decode, "__self__", decode), "type", None)
+        raise _mismatch(error, explained(error, data, shape, at)) from error
     except RecursionError as error:
         raise RejectError("too_deep", "nested too deep to be read") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -123,7 +129,7 @@ def refuse_invalid_utf8(data: bytes) -> None:
 
 
 def _skip_space(text: str, at: int) -> int:
-    while at < len(text) and text[at] in " \t\r\n":
+    while at < len(text) and text[at] in " \t\r\n\x1e":
         at += 1
     return at
 
@@ -143,7 +149,8 @@ def values_of(line: bytes) -> Iterator[tuple[int, bytes]]:
         try:
             end = _raw_decode(text, start)[1]
         except (ValueError, RecursionError):
-            end = len(text)
+            following = _RECORD.search(text, start)
+            end = following.start() if following else len(text)
         value = text[start:end].encode(errors="surrogateescape")
         yield offset, value
         start = _skip_space(text, end)

@@ -1,9 +1,16 @@
-"""Moments as logs write them, to UTC microseconds."""
+"""Moments as logs write them, to UTC microseconds; what may mean more than one is none.
+
+Numbers say their own unit: seconds have ten digits up to the year 2286, milliseconds thirteen,
+microseconds sixteen, nanoseconds nineteen. Text is ISO 8601, or such a number.
+"""
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,8 +19,23 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAIVE_EPOCH = EPOCH.replace(tzinfo=None)
 _MICRO = timedelta(microseconds=1)
 
-# Numbers say their own unit: today is 1.8e9 s, 1.8e12 ms, 1.8e15 us, 1.8e18 ns.
-_UNITS = ((1e11, 1_000_000.0), (1e14, 1_000.0), (1e17, 1.0))
+_UNITS = ((1e10, 1e11, 1e6), (1e13, 1e14, 1e3), (1e16, 1e17, 1.0), (1e19, 1e19, 1e-3))
+"""Below the first bound a number has the unit, below the second it may be of this or the next."""
+_NUMBER = re.compile(r"(?:\d{10}|\d{13}|\d{16}|\d{19})(?:\.\d+)?", re.ASCII)
+_DATE_DIGITS, _STAMP_DIGITS = 8, 14  # YYYYMMDD, YYYYMMDDhhmmss
+_YEAR = r"(?:19|2\d)\d\d"
+"""Others stand for no time at all (0001-01-01), or one that never comes (9999-12-31)."""
+_USUAL = rf"^{_YEAR}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{{1,9}})?(?:Z|[+-]\d\d:\d\d)?$"
+"""How nearly all logs write moments: such texts mean one thing only."""
+_usual = re.compile(_USUAL, re.ASCII).fullmatch
+MANY = 128
+"""Of fewer it is quicker to look at each."""
+_ISO = re.compile(
+    rf"""(?P<date>{_YEAR}(?:-\d\d-\d\d|\d\d\d\d|-W\d\d-\d|W\d\d\d))
+    (?:[T_ ](?P<time>\d\d(?::?\d\d(?::?\d\d(?:[.,]\d+)?)?)?))?
+    \ ?(?P<zone>Z|UTC|GMT|[+-]\d\d(?::?\d\d(?::?\d\d)?)?)?""",
+    re.ASCII | re.IGNORECASE | re.VERBOSE,
+)
 
 
 def moments(values: Sequence[Any]) -> list[int | None]:
@@ -23,42 +45,77 @@ def moments(values: Sequence[Any]) -> list[int | None]:
     [1000000, 1500000, None, None]
     """
     read = datetime.fromisoformat
-    for epoch in (EPOCH, _NAIVE_EPOCH):
+    for epoch in (EPOCH, _NAIVE_EPOCH) if len(values) > MANY and _are_usual(values) else ():
         try:
             return [None if text is None else (read(text) - epoch) // _MICRO for text in values]
-        except (TypeError, ValueError):  # numbers, no moments, some times naive and others not
+        except (TypeError, ValueError):  # no moments, some times naive and others not
             continue
     return [micros(value) for value in values]
 
 
+def _are_usual(values: Sequence[Any]) -> bool:
+    """Tell whether all are texts as nearly all logs write them, or null."""
+    try:
+        return pl.Series(values, dtype=pl.String).str.contains(_USUAL).all()
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        return False
+
+
 def micros(value: object) -> int | None:
-    """Return microseconds since 1970, UTC; None where `value` is no moment.
+    """Return microseconds since 1970, UTC; None where `value` is no moment, or may be several.
 
     ISO text (a naive one is UTC) or a number of seconds, milli-, micro- or nanoseconds.
 
     >>> micros("1970-01-01T00:00:01Z"), micros("1970-01-01 00:00:01"), micros(1.5)
     (1000000, 1000000, 1500000)
-    >>> micros(1_700_000_000_000_000_000) == micros(1_700_000_000)
+    >>> micros(1_700_000_000_000_000_000) == micros("1700000000") == micros("20231114T221320Z")
     True
-    >>> micros("yesterday") is None
+    >>> micros("yesterday") is micros(20260101) is None
     True
     """
     if isinstance(value, str):
-        return _from_text(value)
+        return _from_text(value.strip())
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    size = abs(value)
-    for bound, factor in _UNITS:
-        if size < bound:
-            return round(value * factor)
-    return int(value // 1000) if size < 1e20 else None  # noqa: PLR2004 - beyond the year 5000
+    return _from_number(value)
+
+
+def _from_number(value: float) -> int | None:
+    for bound, doubtful, factor in _UNITS:
+        # 20260101 is hardly a second of the year 1970, and may be a date.
+        if 0 <= value < bound and _from_digits(value, _DATE_DIGITS) is None:
+            return value // 1000 if factor < 1 and isinstance(value, int) else round(value * factor)
+        if value < doubtful:
+            break
+    return _from_digits(value, _STAMP_DIGITS)
+
+
+def _from_digits(value: float, count: int) -> int | None:
+    """Read a number of so many digits as a date, or a date and a time."""
+    if 10 ** (count - 1) <= value < 10**count and value == int(value):
+        return _from_text(str(int(value)))
+    return None
 
 
 def _from_text(text: str) -> int | None:
+    return _from_iso(text) if _usual(text) else _from_unusual(text)
+
+
+def _from_unusual(text: str) -> int | None:
+    if _NUMBER.fullmatch(text):
+        return _from_number(float(text) if "." in text else int(text))
+    if len(text) == _STAMP_DIGITS and text.isdecimal():
+        text = f"{text[:_DATE_DIGITS]}T{text[_DATE_DIGITS:]}"
+    found = _ISO.fullmatch(text)
+    if found is None:
+        return None
+    zone = (found["zone"] or "Z").upper().replace("UTC", "Z").replace("GMT", "Z")
+    return _from_iso(f"{found['date'].upper()}T{found['time'] or '00'}{zone}")
+
+
+def _from_iso(text: str) -> int | None:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
         return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return (moment - EPOCH) // _MICRO
+    return (moment - (EPOCH if moment.tzinfo else _NAIVE_EPOCH)) // _MICRO

@@ -1,0 +1,80 @@
+"""States of one chat, line by line, each with all messages so far: the last one is the run.
+
+So LangGraph's `stream_mode="values"` is written down. That a line is a state of the chat before it
+is seen in its messages, which begin with all of that line's; the thread alone says it of neither.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from pipeline.landing.model import RejectError
+from pipeline.landing.values.literal import members
+from pipeline.landing.values.unique import is_unique
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pipeline.landing.model import Run
+    from pipeline.landing.records.printed import Piece
+    from pipeline.landing.records.reader import Source
+
+THREAD = "thread_id"
+SNAPSHOTS = "snapshots"
+"""The label of a run of which earlier states came before: how many."""
+Snapshots = dict[int, int]
+"""By offset: how many states came before a run's last one; of these themselves 0."""
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def snapshots(source: Source) -> Snapshots | None:
+    """Find the states of chats among a file's records; None where there are none."""
+    if source.head.framing == "array" or f'"{THREAD}"'.encode() not in source.head.text:
+        return None
+    latest: dict[str, tuple[int, list[Any]]] = {}
+    found: Snapshots = {}
+    for offset, thread, messages in _states(source.records()):
+        before, known = latest.get(thread, (0, []))
+        if known and messages[: len(known)] == known:
+            found[offset] = found.get(before, 0) + 1
+            found[before] = 0
+        latest[thread] = offset, messages
+    return found or None
+
+
+def _states(pieces: Iterable[Piece]) -> Iterator[tuple[int, str, list[Any]]]:
+    """Yield offset, thread and messages of the records that name a thread, and no run by an id."""
+    for piece in pieces:
+        try:
+            record = _decode(piece.data)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            continue
+        thread = record.get(THREAD)
+        if isinstance(thread, str | int) and "id" not in record:
+            held = [record.get("messages"), members(record, "values").get("messages")]
+            for messages in (one for one in held if isinstance(one, list)):
+                yield piece.offset, f"{thread!r}", messages
+                break
+
+
+def whole(run: Run, thread: object, piece: Piece, found: Snapshots | None) -> Iterator[Run]:
+    """Yield the run of a record, unless that is a state that a later one goes on from."""
+    before = (found or {}).get(piece.offset)
+    if before is None:
+        yield run
+    elif before:
+        run.labels = {**run.labels, SNAPSHOTS: before}
+        run.run_id = thread if isinstance(thread, str) and is_unique(thread) else run.run_id
+        yield run
+
+
+def one_by_one(found: Snapshots | None) -> None:
+    """Refuse the short way where records are states: it does not know where these stand.
+
+    Raises:
+        RejectError: some are.
+    """
+    if found:
+        raise RejectError("bad_value", "some records are states of one chat")

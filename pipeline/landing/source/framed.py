@@ -1,0 +1,68 @@
+"""Records with a frame around each: JSON text sequences (RFC 7464), captured server-sent events.
+
+The frame is blanked out byte for byte, and the end of the line before comes behind it: what stays
+are lines or documents of JSON, each in a line's first column and at the line and the offset of the
+file.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import TYPE_CHECKING
+
+from pipeline.landing.values.decode import RECORD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+BLOCK = 1 << 16
+_SEQUENCE = re.compile(rb"(\A|\n)([ \t]*\x1e[ \t\x1e]*)")
+"""The marks that begin a line. One behind text tells that a record was cut off, and stays."""
+_EVENTS = re.compile(rb"(\A|\n)((?:event|id|retry)?:[^\r\n]*|data: ?(?:\[DONE\](?=\s*(?:\n|\Z)))?)")
+_DATA = re.compile(rb"data:\s*[{\[]")
+_FIELD = re.compile(rb"(?:event|id|retry|data)?:")
+
+
+def unframed(text: bytes) -> Callable[[bytes], bytes] | None:
+    r"""Return what blanks the frames out of whole lines; None where the first bytes show none.
+
+    >>> unframed(b'\x1e{"a": 1}\n')(b'\x1e{"a": 1}\n\x1e{"a": 2}\n')
+    b' {"a": 1} \n{"a": 2}\n'
+    >>> unframed(b'event: x\ndata: {"a": 1}')(b'event: x\ndata: {"a": 1}')
+    b'              \n{"a": 1}'
+    >>> unframed(b'{"data": 1}')
+    """
+    body = text.removeprefix(codecs.BOM_UTF8).lstrip()
+    if body.startswith(RECORD):
+        return _blanking(_SEQUENCE)
+    return _blanking(_EVENTS) if _is_events(body) else None
+
+
+def _is_events(body: bytes) -> bool:
+    """Tell whether fields of events stand before the first data, which are JSON."""
+    for line in body.splitlines():
+        if _DATA.match(line):
+            return True
+        if line.strip() and not _FIELD.match(line):
+            return False
+    return False
+
+
+def _blanking(frame: re.Pattern[bytes]) -> Callable[[bytes], bytes]:
+    return lambda lines: frame.sub(lambda found: b" " * len(found[2]) + found[1], lines)
+
+
+def blanked(path: Path, blank: Callable[[bytes], bytes]) -> Iterator[bytes]:
+    """Yield a file's bytes without its frames."""
+    with path.open("rb") as file:
+        mark = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
+        file.seek(0 if not mark else len(codecs.BOM_UTF8))
+        yield codecs.BOM_UTF8 if mark else b""
+        end = b""  # of the line before: it belongs to what follows
+        while block := file.read(BLOCK):
+            lines = end + block + file.readline()
+            end = lines[-1:] if lines.endswith(b"\n") else b""
+            yield blank(lines.removesuffix(b"\n"))
+        yield end

@@ -1,0 +1,213 @@
+"""What embedding and reranking models used is in a run's sums, whoever traced them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+from making import runs_of, scores_of, steps_of
+from tracing import chat, request, span, tool, user
+
+from pipeline.landing.land import land
+from pipeline.scoring import score
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+AT = "2026-01-01T08:00:0{}.000000Z"
+ASKS = {"role": "assistant", "content": "Done"}
+Told = tuple[str, str, int | None, float | None, str | None]
+
+
+def _flat(number: int, name: str, parent: int | None, **attributes: Any) -> dict[str, Any]:
+    """Return a span as OpenTelemetry's SDK prints it."""
+    return {
+        "name": name,
+        "context": {"trace_id": "0x" + "a" * 32, "span_id": f"0x{number:016x}"},
+        "parent_id": f"0x{parent:016x}" if parent else None,
+        "start_time": AT.format(number),
+        "end_time": AT.format(number + 1),
+        "attributes": {key.replace("__", "."): value for key, value in attributes.items()},
+    }
+
+
+def _genai() -> list[dict[str, Any]]:
+    used = {"gen_ai__operation__name": "embeddings", "gen_ai__request__model": "e"}
+    found = span("embeddings e", 1, parent="a" * 16, gen_ai__usage__input_tokens=7, **used)
+    says = chat(4, "Done", [user("Hi")], gen_ai__usage__input_tokens=10)
+    return [request(tool("find", 0, {"q": 1}, id="a" * 16, lasts=3), found, says)]
+
+
+def _jaeger() -> list[dict[str, Any]]:
+    def made(number: int, parent: str, **tags: Any) -> dict[str, Any]:
+        told = [
+            {"key": key.replace("__", "."), "type": "string", "value": value}
+            for key, value in tags.items()
+        ]
+        return {
+            "traceID": "t", "spanID": f"s{number}", "operationName": "x", "tags": told,
+            "references": [{"refType": "CHILD_OF", "spanID": parent}] if parent else [],
+            "startTime": 1_767_254_400_000_000 + number * 1_000_000, "duration": 500_000,
+        }  # fmt: skip
+
+    name = "gen_ai__operation__name"
+    spans = [
+        made(0, "", **{name: "execute_tool"}, gen_ai__tool__name="find"),
+        made(1, "s0", llm__request__type="embedding", gen_ai__response__model="e",
+             llm__usage__total_tokens=7),
+        made(2, "", **{name: "chat"}, gen_ai__usage__input_tokens=10,
+             gen_ai__completion__0__content="Done"),
+    ]  # fmt: skip
+    return [{"data": [{"traceID": "t", "spans": spans, "processes": {}}]}]
+
+
+def _openinference() -> list[dict[str, Any]]:
+    kind = "openinference__span__kind"
+    return [
+        _flat(1, "find", None, **{kind: "TOOL"}, tool__name="find"),
+        _flat(2, "Embeddings", 1, **{kind: "EMBEDDING"}, embedding__model_name="e",
+              llm__token_count__total=7),
+        _flat(4, "m", None, **{kind: "LLM"}, output__value="Done",
+              llm__token_count__prompt=10),
+    ]  # fmt: skip
+
+
+def _langfuse() -> list[dict[str, Any]]:
+    def seen(number: int, kind: str, parent: str | None = None, **more: Any) -> dict[str, Any]:
+        return {
+            "id": f"o{number}", "traceId": "t", "type": kind, "name": "find",
+            "parentObservationId": parent, "startTime": AT.format(number),
+            "endTime": AT.format(number + 1), **more,
+        }  # fmt: skip
+
+    observations = [
+        seen(1, "TOOL", input={"q": 1}, output="found"),
+        seen(2, "EMBEDDING", "o1", model="e", usageDetails={"input": 7, "total": 7}),
+        seen(3, "GENERATION", output=ASKS, usageDetails={"input": 10, "output": 0, "total": 10}),
+    ]
+    return [{"trace": {"id": "t", "name": "app"}, "observations": observations}]
+
+
+def _langsmith() -> list[dict[str, Any]]:
+    def told(number: int, kind: str, parent: str | None, **more: Any) -> dict[str, Any]:
+        return {
+            "id": f"r{number}", "trace_id": "r1", "parent_run_id": parent, "run_type": kind,
+            "name": "find", "start_time": AT.format(number), "end_time": AT.format(number + 1),
+            "status": "success", "inputs": {}, **more,
+        }  # fmt: skip
+
+    return [
+        told(1, "tool", None, outputs={"output": "found"}),
+        told(2, "embedding", "r1", prompt_tokens=7, extra={"invocation_params": {"model": "e"}}),
+        told(3, "llm", "r1", prompt_tokens=10, outputs={"messages": [ASKS]}),
+    ]
+
+
+def told(lake: Path) -> list[Told]:
+    columns = ("kind", "actor", "input_tokens", "cost_usd", "labels")
+    rows = steps_of(lake).sort("step_index").select(columns).rows()
+    return [(*row[:4], json.loads(row[4]).get("model")) for row in rows if row[1] != "user"]
+
+
+def landed(tmp_path: Path, *records: Any) -> Path:
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    land([path], tmp_path / "lake", workers=1)
+    return tmp_path / "lake"
+
+
+@pytest.mark.parametrize("spelled", [_genai, _jaeger, _openinference, _langfuse, _langsmith])
+def test_an_embedding_beneath_a_tool(
+    tmp_path: Path, spelled: Callable[[], list[dict[str, Any]]]
+) -> None:
+    """Seven tokens of the embedding and ten of the response: seventeen, in three rows."""
+    lake = landed(tmp_path, *spelled())
+    assert [row[:3] for row in told(lake)] == [
+        ("tool_call", "agent", None),
+        ("message", "embedding", 7),
+        ("final", "agent", 10),
+    ]
+    assert told(lake)[1][4] == "e"
+    assert steps_of(lake).filter(pl.col("actor") == "embedding")["parent_step"].to_list() == [0]
+    score(lake)
+    assert scores_of(lake)["input_tokens"].to_list() == [17]
+    assert scores_of(lake)["n_steps"].to_list() == [2]
+
+
+def test_phoenix(tmp_path: Path) -> None:
+    def row(number: int, kind: str, **more: Any) -> dict[str, Any]:
+        return {
+            "name": "x", "span_kind": kind, "parent_id": None, "status_code": "OK",
+            "start_time": AT.format(number), "end_time": AT.format(number + 1),
+            "context.trace_id": "t", "context.span_id": f"s{number}",
+            **{f"attributes.{key.replace('__', '.')}": value for key, value in more.items()},
+        }  # fmt: skip
+
+    rows = [
+        row(1, "EMBEDDING", llm__token_count__prompt=7, llm__cost__total=0.25),
+        row(2, "RERANKER", reranker__model_name="r", llm__cost__total=0.5),
+        row(3, "LLM", output__value="Done", llm__token_count__prompt=10, llm__cost__total=1.0),
+    ]
+    path = tmp_path / "s.parquet"
+    pl.DataFrame(rows, infer_schema_length=None).write_parquet(path)
+    land([path], tmp_path / "lake", workers=1)
+    assert told(tmp_path / "lake") == [
+        ("message", "embedding", 7, 0.25, None),
+        ("message", "reranker", None, 0.5, "r"),
+        ("final", "agent", 10, 1.0, None),
+    ]
+
+
+def test_vercels_embedding_is_told_by_two_spans_and_counts_once(tmp_path: Path) -> None:
+    def embeds(number: int, name: str, parent: int | None) -> dict[str, Any]:
+        used = {"ai__usage__tokens": 7, "ai__model__id": "e"}
+        return _flat(number, name, parent, ai__operationId=name, **used)
+
+    lake = landed(
+        tmp_path,
+        embeds(1, "ai.embedMany", None),
+        embeds(2, "ai.embedMany.doEmbed", 1),
+        _flat(4, "chat", None, gen_ai__operation__name="chat", gen_ai__completion="Done"),
+    )
+    assert [row[:3] for row in told(lake)] == [
+        ("message", "embedding", 7),
+        ("final", "agent", None),
+    ]
+
+
+def test_one_that_used_nothing_is_no_row(tmp_path: Path) -> None:
+    kind = "openinference__span__kind"
+    lake = landed(
+        tmp_path,
+        _flat(1, "e", None, **{kind: "EMBEDDING"}),
+        _flat(2, "m", None, **{kind: "LLM"}, output__value="Done"),
+    )
+    assert [row[0] for row in told(lake)] == ["final"]
+
+
+def test_embeddings_alone_are_no_run(tmp_path: Path) -> None:
+    kind = "openinference__span__kind"
+    lake = landed(tmp_path, _flat(1, "e", None, **{kind: "EMBEDDING"}, llm__token_count__prompt=7))
+    assert runs_of(lake).height == 0
+
+
+def test_parts_that_land_apart_count_as_those_that_land_together(tmp_path: Path) -> None:
+    (whole,) = _genai()
+    spans = whole["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    again = span(
+        "embeddings e", 2, parent="a" * 16, gen_ai__operation__name="embeddings",
+        gen_ai__usage__input_tokens=5,
+    )  # fmt: skip
+    for name, parts in (
+        ("whole", [[*spans, again]]),
+        ("apart", [[spans[2], again], [spans[0], spans[1]]]),
+    ):
+        for number, part in enumerate(parts):
+            path = tmp_path / f"{name}{number}.json"
+            path.write_text(json.dumps(request(*part)))
+            land([path], tmp_path / name, workers=1)
+    assert [row[2] for row in told(tmp_path / "apart")] == [None, 7, 5, 10]
+    assert told(tmp_path / "apart") == told(tmp_path / "whole")
