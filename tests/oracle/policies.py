@@ -7,7 +7,7 @@ optional calls, which order inside a response), every admissible choice is worke
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from itertools import product
+from itertools import product, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oracle.arrangements import Choice, kept_in_order, kept_in_overlap, orders
@@ -279,12 +279,29 @@ def combined(units: Sequence[list[Exact]], suffix: str, *, turns: bool) -> list[
 
 
 def by_turns(
-    expected: Sequence[Wanted], actual: Sequence[Made], last: int
+    expected: Sequence[Wanted], actual: Sequence[Made], had: Iterable[int]
 ) -> list[tuple[list[Wanted], list[Made]]]:
-    """User turn i of both sides; null is turn 0, and a turn that one side lacks is empty there."""
+    """User turn i of both sides; null is turn 0, and a turn that one side lacks is empty there.
+
+    A number beyond reason is a name: such turns count in their order, and those of two sides that
+    both name theirs in their order together. `had`: turns of the run, with calls or without.
+    """
+    of_run = {*had, *(call.turn or 0 for call in actual)}
+    of_reference = {0, *(call.turn or 0 for call in expected)}
+    named = [max(side) >= 100_000 for side in (of_run, of_reference)]
+    if all(named):
+        asked = {call.turn or 0 for call in expected}
+        pairs = [(turn, turn) for turn in sorted(of_run | asked)]
+    else:
+        asked = {call.turn or 0 for call in expected} if named[1] else of_reference
+        left, right = (
+            sorted(side) if is_name else range(max(side) + 1)
+            for side, is_name in zip((of_run, asked), named, strict=True)
+        )
+        pairs = list(zip_longest(left, right, fillvalue=-1))
     return [
-        ([e for e in expected if (e.turn or 0) == i], [a for a in actual if (a.turn or 0) == i])
-        for i in range(max([last, *(call.turn or 0 for call in (*expected, *actual))]) + 1)
+        ([e for e in expected if (e.turn or 0) == j], [a for a in actual if (a.turn or 0) == i])
+        for i, j in pairs
     ]
 
 
@@ -304,11 +321,11 @@ def outcome(
     """
     judge = Judge(policy)
     actors = judge.match.get("actors")
-    last_turn = max([last_turn, *(call.turn or 0 for call in actual)])  # whoever called in it
+    had = {last_turn, *(call.turn or 0 for call in actual)}  # whoever called in it
     actual = [a for a in actual if not actors or (a.actor or "agent") in actors]
     free = judge.match.get("parallel") == "unordered"
     turns = judge.match.get("unit") == "turn"
-    parts = by_turns(expected, actual, last_turn) if turns else [(list(expected), list(actual))]
+    parts = by_turns(expected, actual, had) if turns else [(list(expected), list(actual))]
     units = [unit(judge, e, a, free=free) for e, a in parts]
     names = folded([u.names.overlap for u in units], "_names", turns=turns)
     for column in ("n_expected", "n_calls"):

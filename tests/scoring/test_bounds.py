@@ -47,11 +47,10 @@ def reach(
 ) -> list[tuple[tuple[Any, ...], bool]]:
     """For each alternative the most of each of the three, and whether that is all one knows."""
     judge = Judge(told)
-    last = max((call.turn or 0 for call in actual), default=0)
     by_turn = told["match"].get("unit") == "turn"
     found = []
     for expected in references:
-        parts = by_turns(expected, actual, last) if by_turn else [(expected, actual)]
+        parts = by_turns(expected, actual, [0]) if by_turn else [(expected, actual)]
         unknown = any(judge.lacks_arguments(e, a) for e, a in parts)
         runs = filled(actual, [expected]) if unknown else [actual]
         most = zip(*(rank(told, expected, run) for run in runs), strict=True)
