@@ -193,6 +193,7 @@ def level(
     actual: Sequence[Made],
     pairs: Pairs,
     choices: Sequence[Choice],
+    ways: Sequence[Sequence[int]],
     same: Callable[[Any, Any], bool],
     *,
     by_key: bool,
@@ -201,8 +202,11 @@ def level(
     one = sorted(kept[0])
     overlap = multiset_metrics(chosen(pairs, one))
     wanted = [expected[i] for i in one]
+    at_best = {kept: in_place(pairs, kept, ways) for kept in {choice.kept for choice in choices}}
     sets: Exact = set_metrics(wanted, actual, same) if by_key else dict.fromkeys(SET_COLUMNS)
-    ordered = [ordered_metrics(chosen(pairs, *choice)) for choice in choices]
+    ordered = [
+        {**ordered_metrics(chosen(pairs, *choice)), **at_best[choice.kept]} for choice in choices
+    ]
     counts: Exact = {"n_expected": len(one), "n_calls": pairs.m}
     return Level({**overlap, **sets, **counts}, ordered)
 
@@ -212,12 +216,20 @@ def unit(judge: Judge, expected: Sequence[Wanted], actual: Sequence[Made], *, fr
     by_key = not any(map(judge.is_relation, expected))
     choices = admissible(expected, actual, full, free=free)
     name_choices = admissible(expected, actual, named, free=free)
+    ways = list(orders(full.m, [call.response for call in actual] if free else None))
     return Unit(
-        level(expected, actual, full, choices, judge.same, by_key=by_key),
-        level(expected, actual, named, name_choices, same_name, by_key=True),
+        level(expected, actual, full, choices, ways, judge.same, by_key=by_key),
+        level(expected, actual, named, name_choices, ways, same_name, by_key=True),
         accuracy(expected, full, named),
-        {by_position(full, named, choice) for choice in name_choices},
+        {by_position(full, named, kept, ways) for kept in {c.kept for c in name_choices}},
     )
+
+
+def in_place(pairs: Pairs, kept: tuple[int, ...], ways: Sequence[Sequence[int]]) -> Exact:
+    """What goes by position, each in the order that serves it best."""
+    found = [ordered_metrics(chosen(pairs, kept, order)) for order in ways]
+    names = ("exact_match", "prefix_match", "position_match")
+    return {name: max(columns[name] for columns in found) for name in names}  # type: ignore[type-var]
 
 
 def accuracy(expected: Sequence[Wanted], full: Pairs, named: Pairs) -> Fraction:
@@ -233,9 +245,15 @@ def accuracy(expected: Sequence[Wanted], full: Pairs, named: Pairs) -> Fraction:
     )
 
 
-def by_position(full: Pairs, named: Pairs, choice: Choice) -> Fraction:
-    whole, name = (sum(hits_by_position(chosen(pairs, *choice))) for pairs in (full, named))
-    return share(HALF * (whole + name), max(len(choice.kept), named.m), empty=1)
+def by_position(
+    full: Pairs, named: Pairs, kept: tuple[int, ...], ways: Sequence[Sequence[int]]
+) -> Fraction:
+    """Half credits by position, in the order that has most."""
+
+    def credits_in(order: Sequence[int]) -> int:
+        return sum(sum(hits_by_position(chosen(some, kept, order))) for some in (full, named))
+
+    return share(HALF * max(map(credits_in, ways)), max(len(kept), named.m), empty=1)
 
 
 class Outcome(NamedTuple):
