@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -11,12 +10,9 @@ import msgspec
 from pipeline.annotation.sampling import sample_annotations
 from pipeline.cli import completion
 from pipeline.cli.command import command as declare
+from pipeline.cli.files import write
 from pipeline.cli.options import Outputs, lake_argument, output_options, policy_option, where_option
 from pipeline.cli.output import emit, say
-from pipeline.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 SUFFIX = ".jsonl"
 
@@ -88,16 +84,7 @@ def command(
         lake, limit=limit, seed=seed, metric=metric, where=where, annotated=annotated, policy=policy
     )
     if picked.records:
-        write(out, picked.records)
+        write(out, b"".join(msgspec.json.encode(record) + b"\n" for record in picked.records))
     else:  # an empty file would be in the way of the next try
         say(f"nothing to annotate; {out} is not written")
     emit(picked.result, outputs)
-
-
-def write(file: Path, records: Iterable[object]) -> None:
-    """Write records, one per line."""
-    try:
-        file.write_bytes(b"".join(msgspec.json.encode(record) + b"\n" for record in records))
-    except OSError as error:
-        raise InputError(f"{file}: cannot write: {error.strerror}") from error
-    say(f"wrote {file}")

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class
+
+from pipeline.cli.values import begun_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    import click
 
     Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
@@ -111,10 +112,12 @@ def _one(begun: str, known: Iterable[str]) -> list[CompletionItem]:
 
 def _listed(begun: str, known: Iterable[str]) -> list[CompletionItem]:
     """Complete the last name of a list, without those that are in it."""
-    before, comma, last = begun.rpartition(",")
-    taken = before.split(",")
-    left = (name for name in known if name not in taken)
-    return [CompletionItem(f"{before}{comma}{name}") for name in left if name.startswith(last)]
+    try:
+        taken, start, last = begun_list(begun)
+    except click.BadParameter:  # in the middle of a quoted name
+        return []
+    left = (name for name in known if name not in taken and name.startswith(last))
+    return [CompletionItem(f"{begun[:start]}{name}") for name in left]
 
 
 def _preset_or_file(begun: str, presets: Iterable[str]) -> list[CompletionItem]:

@@ -10,7 +10,7 @@ import click
 from pipeline.cli.encode import encode
 from pipeline.cli.options import CUT_TO_FIT
 from pipeline.cli.values import format_of
-from pipeline.errors import InputError
+from pipeline.replacing import replace
 from pipeline.text import one_line
 
 if TYPE_CHECKING:
@@ -42,10 +42,7 @@ def write(file: Path, data: bytes) -> None:
     """Write a file and say so.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: it cannot be written; what was there is as it was.
     """
-    try:
-        file.write_bytes(data)
-    except OSError as error:
-        raise InputError(f"{file}: cannot write: {error.strerror}") from error
+    replace(file, data)
     say(f"wrote {file}")

@@ -76,7 +76,8 @@ by_option = click.option(
     metavar="COL,...",
     default=(),
     shell_complete=completion.groups,
-    help="Columns to group by; labels.NAME is a label.",
+    help="Columns to group by; labels.NAME is a label. A name that holds a comma is quoted, as in "
+    """CSV: '"labels.a,b",agent'.""",
 )
 
 metric_option = click.option(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import click
@@ -18,9 +17,11 @@ from pipeline.cli.options import (
     where_option,
 )
 from pipeline.cli.output import emit
+from pipeline.cli.values import listed
 from pipeline.tables.passk import KS, MOST_DRAWN, passk
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from os import PathLike
 
     from pipeline.engines import Engine
@@ -32,9 +33,8 @@ def numbers(value: str | int | Iterable[int]) -> tuple[int, ...]:
     >>> numbers("1,2,4")
     (1, 2, 4)
     """
-    parts = value.split(",") if isinstance(value, str) else value
     try:
-        found = tuple(map(int, map(str, parts if isinstance(parts, Iterable) else [parts])))
+        found = tuple(map(int, map(str, listed(value))))
     except ValueError:
         raise click.BadParameter(f"{value!r} is no list of whole numbers like 1,2,4") from None
     if not all(1 <= number <= MOST_DRAWN for number in found):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
     Function = TypeVar("Function", bound=Callable[..., Any])
 
+
+_ITEM = re.compile(r'\s*(?:"((?:[^"]|"")*)"\s*|((?:[^\s",][^,]*)?))(,|\Z)')
+"""An item of a list with commas, quoted or plain, and the comma after it."""
 
 FILE_FORMATS = ("json", "jsonl", "csv", "md", "html", "parquet", "xml")
 
@@ -42,16 +46,62 @@ def output_file(value: str) -> Path:
     return path
 
 
+class Begun(NamedTuple):
+    """A list with commas: its whole items, where the last begins, and its text, which may go on."""
+
+    items: list[str]
+    start: int
+    last: str
+
+
+def begun_list(text: str) -> Begun:
+    """Split at commas, as CSV does: in quotes a comma is a sign as any other, a quote is doubled.
+
+    Raises:
+        click.BadParameter: a quote begins a name and does not end it.
+
+    >>> begun_list('"labels.a,b", agent,mo')
+    Begun(items=['labels.a,b', 'agent'], start=20, last='mo')
+    """
+    items: list[str] = []
+    start = 0
+    while True:
+        found = _ITEM.match(text, start)
+        if found is None:
+            raise click.BadParameter(
+                f"{text!r}: a quote begins a name and does not end it; a name that holds a comma "
+                "is quoted whole, and quotes in it are doubled: '\"labels.a,b\",agent'"
+            )
+        quoted, plain, comma = found.groups()
+        item = plain.strip() if quoted is None else quoted.replace('""', '"')
+        if not comma:
+            return Begun(items, start, item)
+        items.append(item)
+        start = found.end()
+
+
+def listed(value: object) -> list[Any]:
+    """Return what an option with commas lists; the configuration may give a list, or a number.
+
+    Raises:
+        click.BadParameter: a quote begins a name and does not end it.
+    """
+    if isinstance(value, str):
+        begun = begun_list(value)
+        return [*begun.items, begun.last]
+    return list(value) if isinstance(value, Iterable) else [value]
+
+
 def names(value: str | Iterable[str]) -> tuple[str, ...]:
-    """Split at commas; the configuration may give a list instead.
+    """Split at commas that are not in quotes; the configuration may give a list instead.
 
     >>> names("model, labels.team")
     ('model', 'labels.team')
+    >>> names('"labels.team, at night",model')
+    ('labels.team, at night', 'model')
     """
-    told = value.split(",") if isinstance(value, str) else value
-    parts = told if isinstance(told, Iterable) else [told]  # the configuration may give a number
-    found = tuple(str(part).strip() for part in parts)
-    if not all(found):
+    found = tuple(map(str, listed(value)))
+    if not all(name.strip() for name in found):
         raise click.BadParameter(f"{value!r} names nothing between two commas")
     return found
 
@@ -62,9 +112,8 @@ def shares(value: str | float | Iterable[float]) -> tuple[float, ...]:
     >>> shares("0.5,0.95")
     (0.5, 0.95)
     """
-    parts = value.split(",") if isinstance(value, str) else value
     try:
-        found = tuple(map(float, parts if isinstance(parts, Iterable) else [parts]))
+        found = tuple(map(float, listed(value)))
     except (TypeError, ValueError):
         raise click.BadParameter(f"{value!r} is no list of numbers like 0.25,0.5") from None
     if not all(0 <= share <= 1 for share in found):

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from pipeline.errors import InputError
 from pipeline.judge import sidecar
 from pipeline.judge.prompt import prompt_for
 from pipeline.judge.requests import (
@@ -24,7 +21,6 @@ from pipeline.judge.requests import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from pipeline.judge.rubric import Rubric
 
@@ -125,21 +121,3 @@ def _asked(units: pl.DataFrame, asking: Asking) -> pl.DataFrame:
     rows = units.join(ways, how="cross", maintain_order="left_right")
     named = rows.with_columns(custom_id=pl.format("j-{}-{}", "content_hash", "way"))
     return sidecar.Requests.conform(named)
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Write a file beside `path`, which takes its place once all is well.
-
-    Raises:
-        InputError: there is no such folder, or `path` is one.
-    """
-    if not path.parent.is_dir() or path.is_dir():
-        raise InputError(f"{path}: cannot write there; name a file in a folder that exists")
-    work = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with work.open("wb") as file:
-            yield file
-        work.replace(path)
-    finally:
-        work.unlink(missing_ok=True)

@@ -11,13 +11,14 @@ import polars as pl
 from pipeline.current import policy_of
 from pipeline.errors import InputError
 from pipeline.judge import sidecar
-from pipeline.judge.batch import Asking, Form, replacing, written
+from pipeline.judge.batch import Asking, Form, written
 from pipeline.judge.content import parts_of
 from pipeline.judge.prompt import prompt_hash
 from pipeline.judge.requests import BATCH_LIMITS, ESTIMATE, MODELS
 from pipeline.judge.rubric import Rubric, load
 from pipeline.judge.units import in_parts, sampled, units_of
 from pipeline.landed import opened
+from pipeline.replacing import replacing
 from pipeline.tables.result import Result
 from pipeline.text import counted
 from pipeline.workbench import session

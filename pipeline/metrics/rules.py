@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -139,6 +140,29 @@ def _check(name: str, taken: set[str]) -> None:
         )
     if name.lower() in taken:
         raise InputError(f"metric {name!r}: a metric or column has that name; choose another")
+    if not _is_column(name):
+        raise InputError(
+            f"metric {name!r}: a word of SQL, which means something else in --where and --pass, or "
+            "nothing; choose another"
+        )
+
+
+@cache
+def _is_column(name: str) -> bool:
+    """Tell whether SQL takes an identifier for the column of that name, without quotes.
+
+    Of two tables, as ours are joined: each has a `rowid`.
+    """
+    import duckdb  # noqa: PLC0415 - only policies with metrics of their own need it
+
+    with duckdb.connect() as con:
+        con.execute(f'CREATE TABLE "its own" AS SELECT 0.5::DOUBLE AS "{name}"')
+        con.execute('CREATE TABLE "another" AS SELECT 1 AS "of another"')
+        try:
+            found = con.execute(f'SELECT {name} FROM "its own", "another"').fetchone()  # noqa: S608 - same
+        except duckdb.Error:
+            return False
+    return found == (0.5,)
 
 
 def _own(metric: UserMetric) -> Metric:

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.errors import InputError
+from pipeline.replacing import replacing
 from pipeline.sample.runs import lines
 from pipeline.sample.tasks import tasks
 from pipeline.sample.words import as_json
@@ -114,5 +115,5 @@ _EXAMPLES: dict[int, tuple[TemporaryDirectory[str], Path]] = {}
 
 
 def _write(path: Path, records: Iterator[str]) -> None:
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(records)
+    with replacing(path) as file:
+        file.writelines(record.encode() for record in records)

@@ -54,6 +54,11 @@ def completed(run):
         ("trajtab aggregate lake --metric f1,in_order_n", ["plain,f1,in_order_names"]),
         ("trajtab aggregate lake --by model,agent_", ["plain,model,agent_version"]),
         ("trajtab aggregate lake --by agent,agen", ["plain,agent,agent_version"]),
+        (
+            "trajtab aggregate lake --by '\"labels.a,agent_v\",agent_'",
+            ['plain,"labels.a,agent_v",agent_version'],
+        ),
+        ("trajtab aggregate lake --by '\"labels.a,agent_'", []),
         ("trajtab scores lake --sort total_t", ["plain,total_tokens"]),
         ("trajtab scores lake --columns run_id,prompt", ["plain,run_id,prompt_hash"]),
         ("trajtab trend lake --by we", ["plain,week"]),

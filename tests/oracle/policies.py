@@ -7,7 +7,7 @@ optional calls, which order inside a response), every admissible choice is worke
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from itertools import product
+from itertools import product, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oracle.arrangements import Choice, kept_in_order, kept_in_overlap, orders
@@ -193,6 +193,7 @@ def level(
     actual: Sequence[Made],
     pairs: Pairs,
     choices: Sequence[Choice],
+    ways: Sequence[Sequence[int]],
     same: Callable[[Any, Any], bool],
     *,
     by_key: bool,
@@ -201,8 +202,11 @@ def level(
     one = sorted(kept[0])
     overlap = multiset_metrics(chosen(pairs, one))
     wanted = [expected[i] for i in one]
+    at_best = {kept: in_place(pairs, kept, ways) for kept in {choice.kept for choice in choices}}
     sets: Exact = set_metrics(wanted, actual, same) if by_key else dict.fromkeys(SET_COLUMNS)
-    ordered = [ordered_metrics(chosen(pairs, *choice)) for choice in choices]
+    ordered = [
+        {**ordered_metrics(chosen(pairs, *choice)), **at_best[choice.kept]} for choice in choices
+    ]
     counts: Exact = {"n_expected": len(one), "n_calls": pairs.m}
     return Level({**overlap, **sets, **counts}, ordered)
 
@@ -212,12 +216,20 @@ def unit(judge: Judge, expected: Sequence[Wanted], actual: Sequence[Made], *, fr
     by_key = not any(map(judge.is_relation, expected))
     choices = admissible(expected, actual, full, free=free)
     name_choices = admissible(expected, actual, named, free=free)
+    ways = list(orders(full.m, [call.response for call in actual] if free else None))
     return Unit(
-        level(expected, actual, full, choices, judge.same, by_key=by_key),
-        level(expected, actual, named, name_choices, same_name, by_key=True),
+        level(expected, actual, full, choices, ways, judge.same, by_key=by_key),
+        level(expected, actual, named, name_choices, ways, same_name, by_key=True),
         accuracy(expected, full, named),
-        {by_position(full, named, choice) for choice in name_choices},
+        {by_position(full, named, kept, ways) for kept in {c.kept for c in name_choices}},
     )
+
+
+def in_place(pairs: Pairs, kept: tuple[int, ...], ways: Sequence[Sequence[int]]) -> Exact:
+    """What goes by position, each in the order that serves it best."""
+    found = [ordered_metrics(chosen(pairs, kept, order)) for order in ways]
+    names = ("exact_match", "prefix_match", "position_match")
+    return {name: max(columns[name] for columns in found) for name in names}  # type: ignore[type-var]
 
 
 def accuracy(expected: Sequence[Wanted], full: Pairs, named: Pairs) -> Fraction:
@@ -233,9 +245,15 @@ def accuracy(expected: Sequence[Wanted], full: Pairs, named: Pairs) -> Fraction:
     )
 
 
-def by_position(full: Pairs, named: Pairs, choice: Choice) -> Fraction:
-    whole, name = (sum(hits_by_position(chosen(pairs, *choice))) for pairs in (full, named))
-    return share(HALF * (whole + name), max(len(choice.kept), named.m), empty=1)
+def by_position(
+    full: Pairs, named: Pairs, kept: tuple[int, ...], ways: Sequence[Sequence[int]]
+) -> Fraction:
+    """Half credits by position, in the order that has most."""
+
+    def credits_in(order: Sequence[int]) -> int:
+        return sum(sum(hits_by_position(chosen(some, kept, order))) for some in (full, named))
+
+    return share(HALF * max(map(credits_in, ways)), max(len(kept), named.m), empty=1)
 
 
 class Outcome(NamedTuple):
@@ -279,12 +297,29 @@ def combined(units: Sequence[list[Exact]], suffix: str, *, turns: bool) -> list[
 
 
 def by_turns(
-    expected: Sequence[Wanted], actual: Sequence[Made], last: int
+    expected: Sequence[Wanted], actual: Sequence[Made], had: Iterable[int]
 ) -> list[tuple[list[Wanted], list[Made]]]:
-    """User turn i of both sides; null is turn 0, and a turn that one side lacks is empty there."""
+    """User turn i of both sides; null is turn 0, and a turn that one side lacks is empty there.
+
+    A number beyond reason is a name: such turns count in their order, and those of two sides that
+    both name theirs in their order together. `had`: turns of the run, with calls or without.
+    """
+    of_run = {*had, *(call.turn or 0 for call in actual)}
+    of_reference = {0, *(call.turn or 0 for call in expected)}
+    named = [max(side) >= 100_000 for side in (of_run, of_reference)]
+    if all(named):
+        asked = {call.turn or 0 for call in expected}
+        pairs = [(turn, turn) for turn in sorted(of_run | asked)]
+    else:
+        asked = {call.turn or 0 for call in expected} if named[1] else of_reference
+        left, right = (
+            sorted(side) if is_name else range(max(side) + 1)
+            for side, is_name in zip((of_run, asked), named, strict=True)
+        )
+        pairs = list(zip_longest(left, right, fillvalue=-1))
     return [
-        ([e for e in expected if (e.turn or 0) == i], [a for a in actual if (a.turn or 0) == i])
-        for i in range(max([last, *(call.turn or 0 for call in (*expected, *actual))]) + 1)
+        ([e for e in expected if (e.turn or 0) == j], [a for a in actual if (a.turn or 0) == i])
+        for i, j in pairs
     ]
 
 
@@ -304,11 +339,11 @@ def outcome(
     """
     judge = Judge(policy)
     actors = judge.match.get("actors")
-    last_turn = max([last_turn, *(call.turn or 0 for call in actual)])  # whoever called in it
+    had = {last_turn, *(call.turn or 0 for call in actual)}  # whoever called in it
     actual = [a for a in actual if not actors or (a.actor or "agent") in actors]
     free = judge.match.get("parallel") == "unordered"
     turns = judge.match.get("unit") == "turn"
-    parts = by_turns(expected, actual, last_turn) if turns else [(list(expected), list(actual))]
+    parts = by_turns(expected, actual, had) if turns else [(list(expected), list(actual))]
     units = [unit(judge, e, a, free=free) for e, a in parts]
     names = folded([u.names.overlap for u in units], "_names", turns=turns)
     for column in ("n_expected", "n_calls"):

@@ -101,7 +101,7 @@ UNKNOWN: list[tuple[list[list[Wanted]], list[Made], tuple[int, int | None, int]]
 @pytest.mark.parametrize(
     "more", [{}, {"scores": {"metrics": ["exact_match", "exact_match_names"]}}]
 )
-def test_an_alternative_that_cannot_be_judged_is_ranked_by_names(
+def test_an_alternative_that_cannot_be_judged_is_ranked_by_what_it_can_reach(
     unit: str, more: dict[str, Any]
 ) -> None:
     records = [

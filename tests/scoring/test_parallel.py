@@ -38,6 +38,11 @@ BY_HAND = [
     # the first b is a stray: the second response has all that the walk waits for
     pytest.param("abc", ["b", "cba"], {"in_order": 1, "in_order_match": 1, "lcs": 1}, id="a stray call before"),
     pytest.param("abcab", ["bc", "ba", "ba"], {"in_order_match": 0, "lcs": 4 / 5}, id="c came too early"),
+    # Places 0 and 1 are the first response's, where a is expected twice; 2 and 3 the second's, where
+    # b is: of four one is met, whatever the order.
+    pytest.param("aabb", ["xb", "ab"], {"position_match": 1 / 4, "prefix_match": 0}, id="each response has its places"),
+    # In the log's order nothing stands where it matches; freed, b in 1 and c in 2.
+    pytest.param("abc", ["xcb"], {"position_match": 2 / 3, "prefix_match": 0, "in_order": 0, "call_accuracy_position": 2 / 3}, id="behind a gap"),
     pytest.param("ab", [], {"exact_match": 0, "in_order": 0, "lcs": 0}, id="no call"),
     pytest.param("", ["ab"], {"exact_match": 0, "in_order": 1, "lcs": 1, "prefix_match": 0}, id="nothing expected"),
 ]  # fmt: skip

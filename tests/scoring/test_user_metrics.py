@@ -129,11 +129,39 @@ def test_the_registry_knows_them() -> None:
         (["naïve"], "no identifier"),
         (['x" FROM y --'], "no identifier"),
         (["x\n"], "no identifier"),
+        *(
+            ([name], "a word of SQL")
+            for name in (
+                "all",
+                "ALL",
+                "order",
+                "end",
+                "left",
+                "by",
+                "null",
+                "true",
+                "default",
+                "rowid",
+            )
+        ),
     ],
 )
 def test_names_that_cannot_be(names: list[str], why: str) -> None:
     with pytest.raises(InputError, match=f"(?s)metric .*{why}"):
         metrics_for(policy(*names))
+
+
+def test_a_word_that_sql_uses_only_in_its_place_is_a_name(tmp_path: Path) -> None:
+    """Words of calendars, of types, of our own options and columns of tables."""
+    names = ["date", "week", "values", "interval", "mean", "metric", "bucket", "headline"]
+    add(tmp_path / "lake", "trajtab", *(run(f"r{n}", *[call("x")] * n) for n in range(3)))
+    scored(tmp_path / "lake", "".join(metric(name, "n_calls + 1") for name in names))
+    file = str(tmp_path / "policy.toml")
+    means = aggregate(tmp_path / "lake", metrics=names, by=["agent"], policy=file).rows
+    assert means["mean"].to_list() == [2.0] * len(names)
+    for name in names:
+        found = scores(tmp_path / "lake", where=f"{name} > 2", columns=[name], policy=file)
+        assert found.rows.rows() == [(3.0,)]
 
 
 @pytest.mark.parametrize(

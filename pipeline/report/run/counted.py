@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pipeline.report.run.unit import Unit
 
 HALF = 0.5
+BY_POSITION = ("exact_match", "position_match", "prefix_match")
 
 
 class Counted(NamedTuple):
@@ -39,12 +40,14 @@ def counted(metric: Metric, unit: Unit, distance: Callable[[int, int], int]) -> 
     if name.startswith("set_") and unit.levels[level].counts["n_common"] is not None:
         calls, looked_at, held = _distinct(unit, calls, level)
     elif name == "call_accuracy_position":
-        calls = calls._replace(order=unit.in_place.order)
+        calls = calls._replace(order=unit.in_place.seats)
         held = _by_position(calls._replace(equal=calls.named), unit.in_place.kept)
     elif name == "call_accuracy":
         held = _creditable(calls)
         calls = calls._replace(equal=_masks(held, len(calls.equal)))
     else:
+        if name in BY_POSITION:
+            calls = calls._replace(order=unit.levels[level].seats)
         held = _HELD.get(name, _matched)(calls, kept)
     rows, pairs = settled(calls, held, distance, across=True), set(held)
     return [

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from pipeline.metrics.metric import NAMES
 from pipeline.scoring.matching.assignment import assign
 from pipeline.scoring.matching.credits import credits_of
-from pipeline.scoring.matching.sequences import match, on_best_subsequence, reordered
+from pipeline.scoring.matching.sequences import (
+    in_place,
+    match,
+    on_best_subsequence,
+    reordered,
+    restricted,
+)
 from pipeline.scoring.matching.special import COUNTS, CREDITS, SET_COUNTS, by_name
 
 if TYPE_CHECKING:
@@ -48,7 +54,9 @@ class Level(NamedTuple):
     masks: list[int]
     """For each actual call the expected ones it matches, as bits."""
     order: Sequence[int]
-    """The actual calls in the order that ordered metrics see."""
+    """The actual calls in the order that metrics by sequence see."""
+    seats: Sequence[int]
+    """The actual calls in the order that metrics by position see."""
     kept: list[int]
     """The expected calls that ordered metrics see: all but the optional ones left out."""
     counts: Counts
@@ -58,7 +66,7 @@ class Level(NamedTuple):
 class InPlace(NamedTuple):
     """What is paired by position for half credit: by names, full matches first."""
 
-    order: Sequence[int]
+    seats: Sequence[int]
     kept: list[int]
 
 
@@ -121,7 +129,9 @@ def unit(
         taken = assign(full, len(expected), optional)
         counts |= credits_of(full, named, taken, len(expected), optional, responses)._asdict()
     order = reordered(full, responses, optional, named)
-    return Unit(turn, expected, actual, levels, InPlace(order, _kept(expected, named, order, full)))
+    kept = _kept(expected, named, order, full)
+    credited = InPlace(_seats(full, order, kept, responses, named), kept)
+    return Unit(turn, expected, actual, levels, credited)
 
 
 def _level(
@@ -145,7 +155,20 @@ def _level(
     }
     made = {same(call.made) for call in actual}
     counts |= dict(zip(SET_COUNTS, (len(wanted & made), len(wanted), len(made)), strict=True))
-    return Level(masks, order, _kept(expected, masks, order), counts)
+    kept = _kept(expected, masks, order)
+    return Level(masks, order, _seats(masks, order, kept, responses), kept, counts)
+
+
+def _seats(
+    masks: list[int],
+    order: Sequence[int],
+    kept: list[int],
+    responses: list[int] | None,
+    named: list[int] | None = None,
+) -> list[int]:
+    """Return the actual calls in the order that metrics by position see."""
+    full, name = ([restricted(some[j], kept) for j in order] for some in (masks, named or masks))
+    return [order[at] for at in in_place(full, responses, name)]
 
 
 def _masks(expected: list[ExpectedCall], actual: list[ActualCall], fits: Fits) -> list[int]:

@@ -24,16 +24,20 @@ FAMILIES = ("ordered", "overlap")
 ORDER = ("exact_match", "f1", "in_order")
 """What decides between alternatives, in this order; ties go to the first.
 
-An alternative that cannot be judged, for arguments were not captured, is ranked by names: that is
-the most it can reach. Where that is more than any other reaches, what the run is worth by arguments
-is unknown.
+An alternative that cannot be judged, for arguments were not captured, is ranked by the most that it
+can reach, each of the three for itself. Where that is more than any other reaches, what the run is
+worth by arguments is unknown.
 """
-DECIDING = (*ORDER, *(f"{name}{NAMES}" for name in ORDER))
 
 NO_CREDITS = [pl.lit(None, dtype=COUNT).alias(name) for name in special.CREDITS]
 """Where the counts of matching say what credits would."""
 
 OF_REFERENCE = ("reference_id", "n_reference", "not_captured")
+
+
+def most(count: str) -> str:
+    """Name the column of what a count is at most; null where it is what it is."""
+    return f"{count}_most"
 
 
 def _reference_metrics(names: AbstractSet[str]) -> list[Metric]:
@@ -80,23 +84,18 @@ def _chosen(counted: pl.DataFrame, n_runs: int) -> pl.Series:
     chosen = scattered(run, counted["pair"], n_runs)
     several = ((run == run.shift(1)) | (run == run.shift(-1))).fill_null(value=False)
     if several.any():
-        known = metrics()
         some = counted.filter(several)
-        deciding = DECIDING if some["not_captured"].any() else ORDER
-        values = _divided(some, [known[name] for name in deciding])
         keys = some.select("pair", "run", "reference_id", "not_captured")
-        best = _best(_reachable(pl.concat([keys, values], how="horizontal")))
+        best = _best(pl.concat([keys, _reachable(some)], how="horizontal"))
         chosen = chosen.scatter(best["run"], best["pair"])
     return chosen
 
 
-def _reachable(valued: pl.DataFrame) -> pl.DataFrame:
-    """Give comparisons that cannot be judged the most that they can reach: what they are by names."""
-    if not valued["not_captured"].any():
-        return valued
-    return valued.with_columns(
-        pl.when("not_captured").then(f"{name}{NAMES}").otherwise(name).alias(name) for name in ORDER
-    )
+def _reachable(counted: pl.DataFrame) -> pl.DataFrame:
+    """Divide what decides, by the most that can be reached where that is all that is known."""
+    bounds = [name for name in special.COUNTS if most(name) in counted.columns]
+    counts = counted.with_columns(pl.coalesce(most(name), name).alias(name) for name in bounds)
+    return _divided(counts, [metrics()[name] for name in ORDER])
 
 
 def _best(valued: pl.DataFrame) -> pl.DataFrame:
@@ -111,10 +110,9 @@ def by_turn(counted: pl.DataFrame, failed: pl.Series, of: Wanted) -> tuple[pl.Da
     keys = counted.select(
         "run", "reference_id", "n_reference", "not_captured", n_expected="n_overlap"
     )
-    deciding = DECIDING if keys["not_captured"].any() else ORDER
-    known = _reference_metrics(of.metrics | {*deciding})
+    known = _reference_metrics(of.metrics | {*ORDER})
     valued = pl.concat([keys, _divided(counted, known)], how="horizontal")
-    best = _best(_folded(_reachable(valued), known))
+    best = _best(_folded(valued.with_columns(_reachable(counted)), known))
     kept = counted.select("run", "reference_id").join(
         best.select("run", "reference_id", pl.lit(value=True).alias("kept")),
         on=["run", "reference_id"], how="left", maintain_order="left",

@@ -9,7 +9,7 @@ import polars as pl
 from pipeline.metrics.metric import NAMES
 from pipeline.scoring.arguments.keys import needs_text
 from pipeline.scoring.matching import keyed, special
-from pipeline.scoring.matching.chosen import DECIDING, FAMILIES, NO_CREDITS, ORDER, by_run, by_turn
+from pipeline.scoring.matching.chosen import FAMILIES, NO_CREDITS, ORDER, by_run, by_turn, most
 from pipeline.scoring.matching.keyed import MOST_ROUNDS, Counted
 from pipeline.scoring.matching.masks import BITS
 from pipeline.scoring.matching.rounds import COUNT
@@ -56,7 +56,7 @@ def compare(
     whole = units(runs, steps, expected, policy)
     of = wanted(policy)
     if policy.match.unit == "turn" or _several(whole):
-        of = of.with_metrics(DECIDING if whole.calls["hidden"].any() else ORDER)
+        of = of.with_metrics(ORDER)
     known = _known(whole, distinct or {}, policy)
     counted = _counted(whole, expected, lexicon, policy, known, of)
     failed = runs["status"] == "error"
@@ -105,6 +105,8 @@ def _counted(
     free = policy.match.parallel == "unordered"
     for level in reversed(needed):  # the places of the first level stay
         counted = _searched(counted, whole, expected, level, fits[level], free=free)
+    may_fit = special.at_most(fits[""])
+    counted = counted._replace(frame=_with_most(counted.frame, whole, expected, may_fit, free=free))
     if same:
         names = pl.col(f"^.*{NAMES}$").name.map(lambda name: name.removesuffix(NAMES))
         counted = Counted(counted.frame.with_columns(names), counted.places)
@@ -158,6 +160,32 @@ def _searched(
         return Counted(frame, None)
     places = found["places"].explode(empty_as_null=False).cast(pl.UInt32)
     return Counted(frame, plain.places.scatter(rows, places))
+
+
+def _with_most(
+    counted: pl.DataFrame,
+    whole: Units,
+    expected: Expected,
+    may_fit: Callable[[Expectation, Made], bool],
+    *,
+    free: bool,
+) -> pl.DataFrame:
+    """Add the counts that alternatives reach at most whose calls' arguments were not captured."""
+    unknown = counted["not_captured"]
+    if not unknown.any():
+        return counted
+    several = counted.select(pl.col("reference_id").n_unique().over("run") > 1).to_series()
+    needs = unknown & several
+    if not needs.any():
+        return counted
+    some = part(whole, needs)
+    some = some._replace(frame=some.frame.with_columns(relation=pl.lit(value=True)))
+    found = special.counts(some, expected.calls, "key", may_fit, free_in_response=free)
+    return counted.with_columns(
+        scattered(some.frame["pair"], found[name].cast(COUNT), counted.height).alias(most(name))
+        for name in special.COUNTS
+        if name in counted.columns
+    )
 
 
 def _needs_search(level: str, *, free: bool) -> pl.Expr:

@@ -9,7 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipeline.scoring.matching.sequences import on_best_subsequence, reordered
+from pipeline.scoring.matching.sequences import (
+    in_place,
+    on_best_subsequence,
+    reordered,
+    restricted,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -52,10 +57,12 @@ def credits_of(
     if optional:
         met = on_best_subsequence(name, n_expected, optional, full)
         kept = [i for i in kept if not optional >> i & 1 or i in met]
+        full, name = ([restricted(mask, kept) for mask in some] for some in (full, name))
+    seats = in_place(full, responses, name)
     return Credits(
         credited=_credited(named, taken, optional),
-        full_in_place=_in_place(full, kept),
-        named_in_place=_in_place(name, kept),
+        full_in_place=sum(full[call] >> seat & 1 for seat, call in enumerate(seats)),
+        named_in_place=sum(name[call] >> seat & 1 for seat, call in enumerate(seats)),
         n_in_place=len(kept),
     )
 
@@ -72,7 +79,3 @@ def _credited(named: Sequence[int], taken: Collection[int], optional: int) -> in
         room = max(0, n_calls - (places & ~optional).bit_count())
         count += len(of_tool) - n_optional + min(n_optional, room)
     return count
-
-
-def _in_place(masks: Sequence[int], kept: Sequence[int]) -> int:
-    return sum(mask >> place & 1 for mask, place in zip(masks, kept, strict=False))

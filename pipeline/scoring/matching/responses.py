@@ -1,7 +1,9 @@
 """Parallel calls: the order inside a response is free, so one that serves the run best is taken.
 
-Exact match and in-order match hold in it whenever they hold in some order, and the order that the
-log happens to have inside a response makes no difference.
+What goes by position is taken in one order, what goes by sequence in another: each in one that no
+other beats in matching positions and prefix, or in what the walk meets. So exact match and in-order
+match hold whenever they hold in some order, and the order that the log happens to have inside a
+response makes no difference.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from pipeline.scoring.matching.assignment import Matching, assign
 from pipeline.scoring.matching.masks import places
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 Worth = tuple[int, int]
 """How many expected calls are met, and how many of them are required."""
@@ -50,10 +52,7 @@ def arranged(
     calls = range(len(masks))
     # By mask first: the order of the log must not matter.
     rank = list(zip(masks, ties or masks, strict=True))
-    blocks = [
-        sorted(block, key=rank.__getitem__)
-        for _, block in groupby(calls, key=responses.__getitem__)
-    ]
+    blocks = [sorted(block, key=rank.__getitem__) for block in _blocks(responses)]
     if len(blocks) == len(masks):
         return list(calls)
     if optional:
@@ -63,6 +62,59 @@ def arranged(
     place = dict(found)
     beyond = _union(masks).bit_length()
     return [call for block in blocks for call in sorted(block, key=lambda c: place.get(c, beyond))]
+
+
+def seated(masks: Sequence[int], responses: Sequence[int], named: Sequence[int] = ()) -> list[int]:
+    """Return the calls in an order that moves them only inside their response, most in their place.
+
+    No order has more calls at positions they match, nor a longer matching prefix; nor more, of
+    these, at positions of their name.
+
+    Args:
+        masks: for each call the expected positions it matches.
+        responses: for each call the number of its response, never decreasing.
+        named: the same as `masks`, by name.
+
+    >>> seated([0b010, 0b001, 0b100], [0, 0, 1])
+    [1, 0, 2]
+    """
+    order: list[int] = []
+    for block in _blocks(responses):
+        seats = range(len(order), len(order) + len(block))
+        found = _seats([masks[call] for call in block], seats)
+        if named:
+            found |= _seats_left([named[call] for call in block], seats, found)
+        left = iter(sorted({*range(len(block))} - {*found.values()}))
+        order += [block[found[seat] if seat in found else next(left)] for seat in seats]
+    return order
+
+
+def _seats(masks: Sequence[int], seats: Sequence[int]) -> dict[int, int]:
+    """Return which call of a response takes which seat: seat by seat, none is given up again."""
+    met = Matching({seat: _takers(masks, seat) for seat in seats})
+    for seat in seats:
+        met.augment(seat)
+    return met.call_of
+
+
+def _seats_left(
+    named: Sequence[int], seats: Sequence[int], found: Mapping[int, int]
+) -> dict[int, int]:
+    """Return who takes the seats left, by name; of one name any call will do."""
+    left = [number for number in range(len(named)) if number not in found.values()]
+    more: dict[int, int] = {}
+    for seat in seats:
+        takers = (number for number in left if named[number] >> seat & 1)
+        if seat not in found and (number := next(takers, None)) is not None:
+            more[seat] = number
+            left.remove(number)
+    return more
+
+
+def _blocks(responses: Sequence[int]) -> Iterator[list[int]]:
+    """Yield the calls of each response."""
+    for _, block in groupby(range(len(responses)), key=responses.__getitem__):
+        yield list(block)
 
 
 def _walked(blocks: Sequence[Sequence[int]], masks: Sequence[int]) -> Iterator[tuple[int, int]]:

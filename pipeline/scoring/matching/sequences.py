@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.scoring.matching.assignment import assign
-from pipeline.scoring.matching.responses import arranged
+from pipeline.scoring.matching.responses import arranged, seated
 from pipeline.scoring.matching.subsequence import length_of_lcs
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def match(
         met = on_best_subsequence(ordered, n_expected, optional)
         kept = [i for i in kept if not optional >> i & 1 or i in met]
         ordered = [restricted(mask, kept) for mask in ordered]
-    hits = [mask >> i & 1 for i, mask in enumerate(ordered)]
+    hits = [ordered[call] >> i & 1 for i, call in enumerate(in_place(ordered, responses))]
     walked = 0
     for mask in ordered:
         walked += mask >> walked & 1
@@ -77,6 +77,13 @@ def reordered(
 ) -> Sequence[int]:
     """Order the calls as ordered metrics see them; without `responses` the log's order stands."""
     return range(len(masks)) if responses is None else arranged(masks, responses, optional, ties)
+
+
+def in_place(
+    masks: Sequence[int], responses: Sequence[int] | None, named: Sequence[int] = ()
+) -> Sequence[int]:
+    """Order the calls as metrics by position see them; without `responses` they stand as they are."""
+    return range(len(masks)) if responses is None else seated(masks, responses, named)
 
 
 def restricted(mask: int, kept: Sequence[int]) -> int:

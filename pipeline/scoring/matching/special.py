@@ -56,6 +56,15 @@ def by_arguments(lexicon: Lexicon) -> Callable[[Wanted, Made], bool]:
     return fits
 
 
+def at_most(fits: Callable[[Wanted, Made], bool]) -> Callable[[Wanted, Made], bool]:
+    """Return a comparison that holds wherever it may: arguments not captured could be any."""
+
+    def may_fit(expected: Wanted, actual: Made) -> bool:
+        return by_name(expected, actual) if actual.key is None else fits(expected, actual)
+
+    return may_fit
+
+
 def _fits(expected: Wanted, actual: Made, lexicon: Lexicon) -> bool:
     if expected.status == "any" or expected.name != actual.name:
         return expected.name == actual.name

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from pipeline.errors import InputError
+from pipeline.scoring.matching.turns import laid_out
 from pipeline.scoring.segments import Segments
 
 if TYPE_CHECKING:
     from pipeline.policy import Policy
     from pipeline.scoring.matching.references import Expected
 
-MOST_TURNS = 100_000
 TURNS = 1 << 32
 """Room for turns in the packed (run, turn)."""
 
@@ -82,37 +81,17 @@ def _by_turn(
 ) -> tuple[pl.DataFrame, _Cut]:
     turn = steps["turn_index"].fill_null(0).cast(pl.Int64)
     packed = (Segments(runs["n_rows"]).owners.cast(pl.Int64) * TURNS + turn).rename("packed")
-    rows = _alternatives(runs, expected.alternatives)
-    own = _turns(runs, packed)[rows["run"]].alias("own")
-    rows = rows.with_columns(pl.max_horizontal("n_turns", own).alias("until"))
-    _refuse_beyond(rows, runs)
-    each = pl.int_ranges(0, "until", dtype=pl.Int64).alias("turn")
-    frame = _numbered(_faced(rows.with_columns(each).explode("turn"), expected))
+    had = Segments(runs["n_rows"]).lists(turn)
+    rows = laid_out(_alternatives(runs, expected.alternatives), had, expected)
+    frame = _numbered(_faced(rows, expected))
     is_call = steps["kind"] == "tool_call"
     calls = _calls(steps, is_call).with_columns(packed.filter(is_call)).with_row_index("call")
     calls = calls.sort("packed", maintain_order=True)  # a log may come back to an earlier turn
-    at = frame["run"].cast(pl.Int64) * TURNS + frame["turn"]
+    at = frame["run"].cast(pl.Int64) * TURNS + rows["made"]
     begins = calls["packed"].search_sorted(at, side="left").cast(pl.Int64)
     ends = calls["packed"].search_sorted(at, side="right").cast(pl.Int64)
-    return frame, _Cut(calls.drop("packed"), begins, ends - begins)
-
-
-def _turns(runs: pl.DataFrame, packed: pl.Series) -> pl.Series:
-    """Return how many user turns each run has, at least 1."""
-    return (Segments(runs["n_rows"]).lists(packed % TURNS).list.max() + 1).fill_null(1)
-
-
-def _refuse_beyond(rows: pl.DataFrame, runs: pl.DataFrame) -> None:
-    """Refuse a turn beyond reason, of a run or its reference: every turn before it is laid out."""
-    beyond = rows.filter(pl.col("until") > MOST_TURNS)
-    if beyond.is_empty():
-        return
-    run, until, of_reference = beyond.select("run", "until", "n_turns").row(0)
-    whose = "its reference" if until == of_reference else "it"
-    raise InputError(
-        f"run {runs['run_id'][run]!r}: {whose} has user turn {until - 1}; only turns below {MOST_TURNS} "
-        'can be compared: set match.unit = "run", or number turns from 0'
-    )
+    n_calls = (ends - begins).set(at.is_null(), 0)
+    return frame, _Cut(calls.drop("packed"), begins, n_calls)
 
 
 def _alternatives(runs: pl.DataFrame, alternatives: pl.DataFrame) -> pl.DataFrame:
