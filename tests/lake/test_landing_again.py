@@ -27,7 +27,7 @@ def test_the_same_file_twice_lands_nothing_new(tmp_path: Path, lake: Path) -> No
     first = land([source], lake)
     again = land([source], lake)
     assert (first.batches, first.runs) == (1, 2)
-    assert (again.batches, again.already, again.runs, again.duplicates) == (0, 1, 0, 0)
+    assert (again.batches, again.already, again.runs, again.duplicates) == (0, 1, 0, 2)
     assert runs_of(lake)["run_id"].to_list() == ["r1", "r2"]
 
 
@@ -46,6 +46,16 @@ def test_a_batchs_manifest_says_what_is_in_it(tmp_path: Path, lake: Path) -> Non
     assert {"task_id", "reward", "final_output"}.isdisjoint(told["columns"]["runs"])
     assert {"tool_args", "call_key"} <= set(told["columns"]["steps"])
     assert {"output", "response_index"}.isdisjoint(told["columns"]["steps"])
+
+
+def test_the_same_file_with_a_task_in_it_is_told_of_alike(tmp_path: Path, lake: Path) -> None:
+    """A recorder's line mentions a task, so that it is looked at again each time."""
+    step = {"step_id": 0, "step_type": "tool_call", "tool_name": "a", "tool_input": {}}
+    record = {"trajectory_id": "x", "task_id": "t", "task_description": "do a", "steps": [step]}
+    source = write(tmp_path / "a.jsonl", [record])
+    reports = [land([source], lake) for _ in range(2)]
+    assert [(r.batches, r.runs, r.tasks) for r in reports] == [(1, 1, 1), (0, 0, 0)]
+    assert [(r.already, r.duplicates) for r in reports] == [(0, 0), (1, 1)]
 
 
 def test_the_same_content_under_another_name_lands_nothing_new(tmp_path: Path, lake: Path) -> None:
