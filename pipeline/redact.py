@@ -10,13 +10,24 @@ from typing import Any
 
 MASK = "[redacted]"
 
-_NAMES = r"(?:authorization|api[-_]?key|x-api-key|secret|password|passwd|access[-_]?token|token)"
+_NAMES = (
+    r"(?:authorization|api[-_]?key|x-api-key|secret|password|passwd|passphrase|access[-_]?token|token"
+    r"|secret[-_]?(?:access[-_]?)?key|private[-_]?key)"
+)
 _SECRET_NAME = re.compile(_NAMES + r"\Z", re.IGNORECASE)
-_QUOTED = re.compile(rf"""(?i)({_NAMES}["']\s*[:=]\s*")(?:[^"\\]|\\.)+""")
+_GIVEN = rf"""{_NAMES}\\*["']?\s*[:=]\s*"""
+# A text may hold JSON, whose quotes are escaped then: a backslash of it is one more than a quote has.
+_QUOTED = re.compile(
+    rf"""(?isx)
+    ({_GIVEN}(?P<escape>\\*)(?P<quote>["']))
+    (?: (?P=escape)\\ (?: (?P=escape)[\\"'] | [^\\] )
+      | (?!(?P=quote))[^\\]
+    )+
+    """
+)
 _NAMED = re.compile(
     rf"""(?ix)
-    ({_NAMES}
-     \\*["']?\s*[:=]\s*\\*["']?)
+    ({_GIVEN}\\*["']?)
     (?:(?:bearer|basic)\s+)?
     [^\s"',;}}\\]{{3,}}
     """
@@ -26,9 +37,12 @@ _BARE = re.compile(
     \b(?:
         (?i:bearer)\s+[A-Za-z0-9._~+/=-]{8,}
       | (?:sk|pk|rk)-[A-Za-z0-9_-]{8,}
+      | (?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{8,}
       | gh[pousr]_[A-Za-z0-9]{16,}
+      | github_pat_[A-Za-z0-9_]{16,}
+      | glpat-[A-Za-z0-9_-]{16,}
       | xox[abprs]-[A-Za-z0-9-]{8,}
-      | AKIA[0-9A-Z]{12,}
+      | A[KS]IA[0-9A-Z]{12,}
       | AIza[0-9A-Za-z_-]{20,}
       | eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*
       | [A-Za-z0-9._%+-]{1,64}+@[A-Za-z0-9-]{1,63}+(?:\.[A-Za-z0-9-]{1,63}+){1,8}

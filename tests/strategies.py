@@ -59,6 +59,22 @@ def call_lists(max_size: int = 60, of: SearchStrategy[Call] = calls) -> SearchSt
 
 
 @st.composite
+def _related(draw: DrawFn, max_size: int) -> tuple[list[Call], list[Call]]:
+    """The same calls twice, the second time in any order perhaps, some left out, some more."""
+    expected = draw(call_lists(max_size // 2))
+    actual = draw(st.just(expected) | st.permutations(expected))
+    cut = draw(st.sampled_from([0, 0, 1, 5]))
+    at = draw(st.integers(0, len(actual)))
+    more = draw(st.just([]) | call_lists(max_size // 4))
+    return expected, [*actual[:at], *more, *actual[at + cut :]]
+
+
+def call_pairs(max_size: int = 60) -> SearchStrategy[tuple[list[Call], list[Call]]]:
+    """Expected and actual calls: of equal chance strangers, which hardly ever match whole, or kin."""
+    return st.tuples(call_lists(max_size), call_lists(max_size)) | _related(max_size)
+
+
+@st.composite
 def _repeated_blocks(draw: DrawFn, rows: SearchStrategy[Step], max_size: int) -> list[Step]:
     """Blocks of one to five rows, each several times over: loops, retries and near misses."""
     block = st.lists(rows, min_size=1, max_size=5)

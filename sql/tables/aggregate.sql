@@ -88,7 +88,7 @@ in_units AS (
         CASE WHEN m.counts_errors THEN coalesce(t.n_errored, 0) ELSE 0 END AS n_errored,
         CASE WHEN m.compares_calls THEN coalesce(t.n_vacuous, 0) ELSE 0 END AS n_vacuous,
         t.total::DOUBLE / t.n AS mean,
-        coalesce(t.total, 0)::DOUBLE AS total,
+        t.total::DOUBLE AS total,
         p.num::DOUBLE / nullif(p.den, 0) AS micro,
         CASE WHEN s.spread.lo = s.spread.hi THEN 0.0 ELSE scatter(t.n, t.total, t.squares) END
             / nullif(t.n - 1, 0) AS variance,

@@ -141,13 +141,17 @@ def test_strict_stops_at_the_first(tmp_path: Path, lake: Path) -> None:
     with pytest.raises(RejectedError, match=f"{file}:2: bad_value: overall_quality is 9"):
         land([file], lake, strict=True)
     assert said(lake) == []
+    land([file], lake)
+    with pytest.raises(RejectedError, match=f"{file}:2: bad_value: overall_quality is 9"):
+        land([file], lake, strict=True)
 
 
 def test_landing_again_changes_nothing(tmp_path: Path, lake: Path) -> None:
     file = write(tmp_path / "a.jsonl", FULL, word("r2"))
     land([file], lake)
     again = land([file], lake)
-    assert (again.annotations, again.already, again.batches) == (0, 1, 0)
+    assert (again.annotations, again.duplicates) == (0, 2)
+    assert (again.already, again.batches) == (1, 0)
     file.write_text(file.read_text() + json.dumps(word("r2", "bo")) + "\n")
     more = land([file], lake)
     assert (more.annotations, more.duplicates) == (1, 2)

@@ -45,6 +45,26 @@ REFUSED = {
         ["score", "lake", "--policy", "/dev/null"],
         "/dev/null: a pipe or a device; a policy file was expected, save it as one first",
     ),
+    "nothing between commas": (["aggregate", "lake", "--by", "agent,"], "'agent,' names nothing between"),
+    "a share of 95": (["percentiles", "lake", "--q", "0.5,95"], "'0.5,95': each number must be from 0 to 1"),
+    "a share below 0": (["percentiles", "lake", "--q", "-0.1"], "each number must be from 0 to 1"),
+    "a share in words": (["percentiles", "lake", "--q", "0.5,half"], "is no list of numbers like"),
+    "a label without a value": (
+        ["land", "lake", "--lake", "l", "--set", "team"], "'team' is not of the form key=value",
+    ),
+    "a label without a name": (
+        ["land", "lake", "--lake", "l", "--set", " =a"], "' =a' is not of the form key=value",
+    ),
+    "a file of no format": (
+        ["metrics", "-o", "a.txt"], "a.txt: the suffix names the format, one of .json .jsonl .csv",
+    ),
+    "a folder for a file": (["metrics", "-o", "folder.json"], "folder.json: a folder; name a file"),
+    "a file in no folder": (["metrics", "-o", "none/a.json"], "none/a.json: there is no folder none"),
+    "no arm to split": (
+        ["gate", "lake", "--self-test", "--baseline", "true"], "--self-test splits one arm: --candidate",
+    ),
+    "no candidate and no limits": (["gate", "lake"], "--candidate and --gate must be given"),
+    "no limits": (["gate", "lake", "--candidate", "true"], "error: --gate must be given"),
     "blank lake": (["land", "lake", "--lake", ""], "the lake's name is empty"),
     "lake of no UTF-8": (["land", "lake", "--lake", "l\udcff"], "must be UTF-8"),
 }  # fmt: skip
@@ -61,6 +81,7 @@ def lake(made_lake, monkeypatch):
 def test_is_refused_by_name(args, told, run, tmp_path):
     limits = tmp_path / "limits.toml"
     limits.write_text('[[gate]]\nmetric = "f1"\nmin = 0.1\n')
+    Path("folder.json").mkdir(exist_ok=True)
     seen = run(*[str(limits) if arg == limits.name else arg for arg in args])
 
     assert seen.exit_code == 2

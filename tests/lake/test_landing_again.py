@@ -16,6 +16,7 @@ from pipeline.landing.batch import side_by_side
 from pipeline.landing.batch.stage import stage
 from pipeline.landing.land import land
 from pipeline.scoring import score
+from pipeline.tasks import latest_tasks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,8 +37,35 @@ def test_the_same_file_twice_lands_nothing_new(tmp_path: Path, lake: Path) -> No
     first = land([source], lake)
     again = land([source], lake)
     assert (first.batches, first.runs) == (1, 2)
-    assert (again.batches, again.already, again.runs, again.duplicates) == (0, 1, 0, 0)
+    assert (again.batches, again.already, again.runs, again.duplicates) == (0, 1, 0, 2)
     assert runs_of(lake)["run_id"].to_list() == ["r1", "r2"]
+
+
+def test_a_batchs_manifest_says_what_is_in_it(tmp_path: Path, lake: Path) -> None:
+    """When its runs began, from the first to the last; the columns with a value; what was left out."""
+    late, early = "2026-01-02T00:00:00Z", "2026-01-01T12:00:00Z"
+    first = run("r1", call("a"), started_at=late)
+    records = [first, run("r2", started_at=early), run("r3"), first, {"run_id": 5}]
+    report = land([write(tmp_path / "a.jsonl", records)], lake, labels={"arm": "b"}, suite="s")
+    (batch,) = Lake.open(lake).batches()
+    told = batch.manifest
+    assert told["rows"] == {"runs": 3, "steps": 1, "rejects": 1}
+    assert (told["started_at"], told["set"], told["suite"]) == ([early, late], {"arm": "b"}, "s")
+    assert (told["reasons"], told["duplicates"], report.duplicates) == ({"wrong_type": 1}, 1, 1)
+    assert {"suite", "labels", "started_at"} <= set(told["columns"]["runs"])
+    assert {"task_id", "reward", "final_output"}.isdisjoint(told["columns"]["runs"])
+    assert {"tool_args", "call_key"} <= set(told["columns"]["steps"])
+    assert {"output", "response_index"}.isdisjoint(told["columns"]["steps"])
+
+
+def test_the_same_file_with_a_task_in_it_is_told_of_alike(tmp_path: Path, lake: Path) -> None:
+    """A recorder's line mentions a task, so that it is looked at again each time."""
+    step = {"step_id": 0, "step_type": "tool_call", "tool_name": "a", "tool_input": {}}
+    record = {"trajectory_id": "x", "task_id": "t", "task_description": "do a", "steps": [step]}
+    source = write(tmp_path / "a.jsonl", [record])
+    reports = [land([source], lake) for _ in range(2)]
+    assert [(r.batches, r.runs, r.tasks) for r in reports] == [(1, 1, 1), (0, 0, 0)]
+    assert [(r.already, r.duplicates) for r in reports] == [(0, 0), (1, 1)]
 
 
 def test_the_same_content_under_another_name_lands_nothing_new(tmp_path: Path, lake: Path) -> None:
@@ -222,6 +250,30 @@ def test_new_references_score_again_what_they_touch_and_nothing_else(
         "an older file landed again is the latest"
     )
     assert score(lake).batches == 0
+
+
+def test_of_a_task_told_twice_in_one_file_the_later_counts(tmp_path: Path, lake: Path) -> None:
+    told = [{"task_id": "t", "references": [[want(name)]]} for name in "ab"]
+    land([write(tmp_path / "tasks.jsonl", told)], lake)
+    land([write(tmp_path / "runs.jsonl", [run("r", call("b"), task_id="t")])], lake)
+    score(lake)
+    assert scores_of(lake)["f1"].to_list() == [1.0]
+
+
+def test_a_task_told_again_as_it_was_is_no_news(tmp_path: Path, lake: Path) -> None:
+    """With and without a suite; all else that it does not say is null, which equals null."""
+    task = {"task_id": "t", "references": [[want("a")]]}
+    told = [task, {**task, "suite": "s"}]
+    source = write(tmp_path / "a.jsonl", told)
+    other = write(tmp_path / "b.jsonl", [*told, {"task_id": "u", "prompt": "?"}])
+    assert [land([one], lake).tasks for one in (source, source, other, other)] == [2, 0, 1, 0]
+    assert len(Lake.open(lake).tasks()) == 2
+
+
+def test_a_task_that_is_again_what_it_was_is_the_latest(tmp_path: Path, lake: Path) -> None:
+    for steps in (1, 2, 1):
+        land([write(tmp_path / "a.jsonl", [{"task_id": "t", "min_steps": steps}])], lake)
+        assert latest_tasks(Lake.open(lake))["min_steps"].to_list() == [steps]
 
 
 def test_a_runs_own_reference_wins_over_its_tasks(tmp_path: Path, lake: Path) -> None:

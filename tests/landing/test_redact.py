@@ -15,6 +15,7 @@ from pipeline.lake import Lake
 from pipeline.landing.batch.masking import withhold
 from pipeline.landing.land import land
 from pipeline.landing.model import Run, Step
+from pipeline.redact import redact, redact_value
 from pipeline.scoring import score
 
 if TYPE_CHECKING:
@@ -39,6 +40,70 @@ def secretive(run_id: str, mail: str = MAIL) -> dict[str, Any]:
         started_at=f"asked by {MAIL}",
         expected=[want("send", {"to": mail, "password": PHRASE, "n": 1}), want("retry", {"password": PHRASE})],
     )  # fmt: skip
+
+
+SECRETS = [
+    *("sk-0123abcd", "pk-0123abcd", "rk-0123abcd", "sk_live_0123abcd", "rk_test_0123abcd"),
+    *(f"gh{kind}_0123456789abcdef" for kind in "pousr"),
+    *("github_pat_0123456789_abcde", "glpat-0123456789-abcdef"),
+    *(f"xox{kind}-0123-abc" for kind in "abprs"),
+    *("AKIA0123456789AB", "ASIA0123456789AB", "AIza0123456789_abcdef-xyz"),
+    *("eyJhbGciOiJ.eyJzdWIiOiI.c2ln_-", "eyJhbGciOiJ.eyJzdWIiOiI."),
+    *("Bearer 0123.~+/=-", "bearer 01234567", "a.b+c%d_e-f@mail.example.org"),
+]
+NO_SECRETS = [
+    *("sk-0123abc", "sk_live_0123abc", "task-force", "ghp_0123456789abcde", "xoxz-01234567"),
+    *("AKIA0123456789A", "AIza0123456789_abcde", "eyJhbGci.eyJzdWIiOiI.x", "Bearer 0123456"),
+    *("ada@home", "@example.org", "401", "max_tokens: 500", '{"tokens": 12, "author": "ada"}'),
+    *('{"password": ""}', r'"{\"password\": \"\", \"n\": 1}"', "the password is lost", "secret=ab"),
+]
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_keys_of_every_service_are_masked(secret: str) -> None:
+    """Of the shortest form that counts; the text around them stays."""
+    assert redact(f"say {secret}, twice: ({secret})") == "say [redacted], twice: ([redacted])"
+
+
+@pytest.mark.parametrize("text", NO_SECRETS)
+def test_what_only_looks_like_a_secret_stays(text: str) -> None:
+    """Mostly a character short of one."""
+    assert redact(text) == text
+
+
+NAMES = [
+    *("authorization", "Api_Key", "api-key", "apikey", "x-api-key", "client_secret", "PASSWORD"),
+    *("passwd", "passphrase", "access_token", "accessToken", "token", "aws_secret_access_key"),
+    *("SecretAccessKey", "secret_key", "private_key"),
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_telling_name_names_is_masked_whole(name: str) -> None:
+    assert redact_value({name: PHRASE, "n": 1}) == {name: "[redacted]", "n": 1}
+    assert redact(f"{name}=sesame n=1") == f"{name}=[redacted] n=1"
+    assert redact(f"{name}: Basic c2VzYW1l; n") == f"{name}: [redacted]; n"
+
+
+@pytest.mark.parametrize("phrase", [PHRASE, "a b", 'say "sesame"', "it's open", "back\\", "s"])
+@pytest.mark.parametrize("times", range(4))
+def test_a_quoted_phrase_is_masked_to_its_end(phrase: str, times: int) -> None:
+    """As Python prints it, and as JSON: in a text, in a text of that, as often as it is quoted."""
+    shown: Any = {"password": phrase, "user": "ada"}
+    masked: Any = {"password": "[redacted]", "user": "ada"}
+    if not times:
+        shown, masked = repr(shown), repr(masked)
+        assert redact(shown).replace('"[redacted]"', "'[redacted]'") == masked
+    for _ in range(times):
+        shown, masked = json.dumps(shown), json.dumps(masked)
+        assert redact(shown) == masked
+
+
+@pytest.mark.parametrize(
+    "begun", ['{"password": "', r'"{\"token\": \"', "{'secret': '", 'password: "']
+)
+def test_a_quoted_phrase_that_is_cut_off_is_masked(begun: str) -> None:
+    assert redact(begun + "open sesame no") == begun + "[redacted]"
 
 
 def stored(lake: Path) -> str:

@@ -20,7 +20,7 @@ from oracle import (
     path_metrics,
     reference_metrics,
 )
-from strategies import actual_calls, call_lists, expected_calls, step_lists
+from strategies import actual_calls, call_lists, call_pairs, expected_calls, step_lists
 
 from pipeline.lake import Lake
 from pipeline.landing.land import land
@@ -84,9 +84,9 @@ def agree(found: dict[str, Any], right: dict[str, Any], names: list[str]) -> Non
             assert found[name] == pytest.approx(right[name], abs=1e-12), name
 
 
-@given(st.lists(st.tuples(call_lists(), call_lists()), min_size=1, max_size=12))
+@given(st.lists(call_pairs(), min_size=1, max_size=12))
 def test_calls_with_arguments(pairs: list[tuple[list[Call], list[Call]]]) -> None:
-    """Every section 2 metric, heavy duplicates, sequences up to 60 calls."""
+    """Every section 2 metric, heavy duplicates, sequences up to 60 calls, kin and strangers."""
     table = scored(
         [
             {

@@ -94,6 +94,14 @@ def test_repeats_are_of_equal_calls(tmp_path: Path) -> None:
     assert found == [(0, []), (1, [{"limit": 2, "rule": "max_repeats", "seen": 4, "tool": "a"}])]
 
 
+def test_no_repeat_at_all_may_be_allowed(tmp_path: Path) -> None:
+    """Of 0 each call is one too many, of 1 the second."""
+    once, none = [call("a")], list[dict[str, Any]]()
+    seen = {"limit": 0, "rule": "max_repeats", "seen": 1, "tool": "a"}
+    assert judged(tmp_path, "max_repeats = 0", once, none) == [(1, [seen]), (0, [])]
+    assert judged(tmp_path / "again", "max_repeats = 1", once) == [(0, [])]
+
+
 def test_uncaptured_arguments_hide_repeats_only(tmp_path: Path) -> None:
     steps = [uncaptured("a"), uncaptured("a")]
     assert judged(tmp_path, "max_repeats = 5", steps) == [(None, None)]

@@ -43,7 +43,53 @@ WRONG = {
     "more decimals than there are": (
         '[[match.rule]]\narg = "q"\nround = -99999999999999999999', "match.rule 1: round is",
     ),
+    "one decimal more": ("[[match.rule]]\nround = 401", "match.rule 1: round is 401; from -400 to 400"),
+    "no reach": ("[recovery]\nmax_steps = 0", "recovery.max_steps is 0; a number from 1 to"),
+    "less than no step": ("[invariants]\nmax_steps = -1", "invariants.max_steps is -1; a number from 0"),
+    "less than no repeat": ("[invariants]\nmax_repeats = -1", "max_repeats is -1; a number from 0"),
+    "one call more": ("[invariants]\nmax_calls = 2147483648", "max_calls is 2147483648; a number from 0"),
+    "no likeness": ("[backtracking]\nsimilarity = 0", "similarity is 0.0; above 0, at most 1 is needed"),
+    "more than alike": ("[backtracking]\nsimilarity = 1.01", "similarity is 1.01; above 0, at most 1"),
+    "no weight at all": (
+        "[composite]\nlength = 0\nprecision = 0\nbacktracking = 0\nrecovery = 0\ntokens = 0\nerrors = 0",
+        "nor all 0",
+    ),
+    "a negative weight": ("[composite]\nerrors = -0.1", "weights must be numbers, not negative"),
+    "no error's pattern": ('[errors]\npatterns = ["a", "("]', "errors.patterns: '(' is no regular expression"),
+    "no pattern of giving up": (
+        '[backtracking]\nabandon_patterns = ["["]', "abandon_patterns: '[' is no regular expression",
+    ),
+    "a rule without a word": (
+        '[[match.rule]]\nstrip = true\n[[match.rule]]\ntool = "a"', "match.rule 2: says nothing; give it one of",
+    ),
+    "a tolerance below 0": ("[[match.rule]]\ntolerance = -0.1", "tolerance is -0.1; a number of at least 0"),
+    "a tolerance without end": ("[[match.rule]]\ntolerance = inf", "match.rule 1: tolerance is inf"),
+    "a tolerance that is no number": ("[[match.rule]]\ntolerance = nan", "match.rule 1: tolerance is nan"),
+    **{
+        f"a default of many, {mark}": (f'[[match.rule]]\narg = "a{mark}"\ndefault = 1', "the pattern 'a")
+        for mark in "*?["
+    },
+    "a metric without sql": ('[[metric]]\nname = "a"', "metric 1: needs a name and sql"),
+    "a metric without name": ('[[metric]]\nsql = "1"', "metric 1: needs a name and sql"),
+    "a check without sql": ('[[end_state.check]]\nname = "a"', "end_state.check 1: needs a name and sql"),
+    "a check without name": ('[[end_state.check]]\nsql = "SELECT 1"', "end_state.check 1: needs a name"),
 }  # fmt: skip
+
+RIGHT = {
+    "the least counts": "backtracking.window = 1\nrecovery.max_steps = 1",
+    "no step, no call": "invariants.max_steps = 0\ninvariants.max_calls = 0\ninvariants.max_repeats = 0",
+    "the greatest counts": "backtracking.window = 2147483647\ninvariants.max_calls = 2147483647",
+    "wholly alike": "backtracking.similarity = 1",
+    "hardly alike": "backtracking.similarity = 1e-9",
+    "the least and the greatest weight": "composite.length = 1e-9\ncomposite.tokens = 1e9",
+    "weights of nothing but one": (
+        "[composite]\nlength = 0\nprecision = 0\nbacktracking = 0\nrecovery = 0\ntokens = 0"
+    ),
+    "as many decimals as there are": "[[match.rule]]\nround = 400\n[[match.rule]]\nround = -400",
+    "no tolerance": "[[match.rule]]\ntolerance = 0",
+    "a default of one": '[[match.rule]]\narg = "a.b"\ndefault = [1.5, {c = "x"}]',
+    "a default of no value": '[[match.rule]]\narg = "a"\ndefault = false',
+}
 
 
 @pytest.mark.parametrize(("text", "told"), WRONG.values(), ids=WRONG)
@@ -53,3 +99,8 @@ def test_is_refused(text, told):
 
     assert str(seen.value).startswith("p.toml: ")
     assert told in str(seen.value)
+
+
+@pytest.mark.parametrize("text", RIGHT.values(), ids=RIGHT)
+def test_what_is_just_right_is_taken(text):
+    parse(tomllib.loads(text), "p.toml")

@@ -107,6 +107,18 @@ def test_each_task_has_its_own_tools(tmp_path: Path) -> None:
     assert found == [1.0, 0.0, None]
 
 
+def test_a_task_without_a_suite_has_its_tools_too(tmp_path: Path) -> None:
+    """A missing suite is the same suite as a missing suite, and no other."""
+    asked = search(day="2024-01-01"), search()
+    found = rates(
+        tmp_path,
+        [{**task("t", tool("search")), "suite": None}],
+        bare_run("a", *asked, task_id="t"),
+        run("b", *asked),
+    )
+    assert found == [0.5, None]
+
+
 def test_the_latest_landing_of_a_task_counts(tmp_path: Path) -> None:
     """Landed again with other tools a task has those, and none where the last has none."""
     lake = tmp_path / "lake"

@@ -115,6 +115,15 @@ def test_the_p_value_is_the_level_at_which_the_bound_reaches_zero():
     assert found.p_two_sided == pytest.approx(2 * p)
 
 
+@pytest.mark.parametrize("values", [[-1.0, 2, 3, 4], [-3.0, 1, 1, 4, 5], [-2.0, -1, 3, 4, 5, 6]])
+def test_the_p_value_of_few_values_is_that_level_too(values):
+    """Of few, Student's t is far from normal: degrees of freedom count."""
+    found = resample(np.array(values), seed=0, resamples=9999)
+    p = found.p_above
+    assert 0.01 < p < 0.4
+    assert found.lower(p * 0.99) <= 0 < found.lower(p * 1.01)
+
+
 def test_p_values_of_nothing():
     assert resample(np.array([]), seed=0).p_two_sided is None
     assert resample(np.array([1.0]), seed=0).p_above is None

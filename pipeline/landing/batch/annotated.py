@@ -18,6 +18,7 @@ from pipeline.errors import RejectedError, TrajtabError
 from pipeline.lake import Decision, Draft
 from pipeline.landing import formats
 from pipeline.landing.batch.chunks import cut
+from pipeline.landing.batch.commit import refuse_rejects
 from pipeline.landing.model import RejectError
 from pipeline.landing.records.reader import Piece
 from pipeline.landing.values.canonical import canonical_json
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pipeline.annotation.model import Annotation
-    from pipeline.lake import Lake
+    from pipeline.lake import Folder, Lake
     from pipeline.landing.batch.chunks import Chunk, Recognised
     from pipeline.landing.options import Options
     from pipeline.landing.records.slices import Slice
@@ -60,15 +61,21 @@ def annotate(
     """Land annotation files, chunk by chunk; without a lake only count.
 
     Raises:
-        RejectedError: a record cannot land and `options.strict` is set.
+        RejectedError: `options.strict`, and a record cannot land, or could not when it did.
     """
     for chunk in cut(recognised, options.text()):
         name = "a-" + chunk.name.removeprefix("b-")
         if lake is not None and lake.has(f"annotations/{name}"):
-            yield Annotated(already=True)
+            yield _landed_before(lake.folder(f"annotations/{name}"), options)
             continue
         staged = _stage(chunk, options)
         yield _counted(staged) if lake is None else _commit(lake, name, chunk, staged, options)
+
+
+def _landed_before(known: Folder, options: Options) -> Annotated:
+    refuse_rejects(known, options)
+    again = known.rows("annotations") + int(known.manifest["duplicates"])
+    return Annotated(duplicates=again, already=True)
 
 
 def _stage(chunk: Chunk, options: Options) -> _Staged:

@@ -16,6 +16,7 @@ from pipeline.landing.again.trace_merge import spliced
 from pipeline.schema import UTC_MICROS, References, Rejects, Runs, Steps, Tasks
 
 if TYPE_CHECKING:
+    from pipeline.lake import Folder
     from pipeline.landing.again.known import Known
     from pipeline.landing.batch.stage import Staged
     from pipeline.landing.options import Options
@@ -41,15 +42,27 @@ class Outcome(NamedTuple):
 def landed_before(known: Known, name: str, options: Options) -> Outcome:
     """Return what becomes of a batch that is known, under whichever name: nothing.
 
+    Its runs had landed before.
+
     Raises:
         RejectedError: `options.strict`, and it had landed without some record; names the first.
     """
     batch = known.lake.folder(f"batches/{known.name_for(name)}")
-    if options.strict and batch.rows("rejects"):
-        first = pl.read_parquet(batch.file("rejects"), glob=False).row(0, named=True)
+    refuse_rejects(batch, options)
+    again = batch.rows("runs") + int(batch.manifest["duplicates"])
+    return Outcome(name, 0, 0, 0, 0, {}, again, 0, {}, 0, {}, already=True)
+
+
+def refuse_rejects(landed: Folder, options: Options) -> None:
+    """Refuse, if `options.strict`, what had landed without some record.
+
+    Raises:
+        RejectedError: it had; names the first.
+    """
+    if options.strict and landed.rows("rejects"):
+        first = pl.read_parquet(landed.file("rejects"), glob=False).row(0, named=True)
         place = f"{first['source_path']}:{first['line']}"
         raise RejectedError(f"{place}: {first['reason']}: {first['detail']}")
-    return Outcome(name, 0, 0, 0, 0, {}, 0, 0, {}, 0, {}, already=True)
 
 
 def commit(known: Known, staged: Staged, options: Options) -> Outcome:
@@ -67,7 +80,7 @@ def _decided(known: Known, staged: Staged, options: Options, now: datetime) -> D
     drafts = [of_tasks] if of_tasks else []
     if known.lake.has(f"batches/{staged.name}"):
         before = landed_before(known, staged.name, options)
-        return Decision(drafts, before._replace(duplicates=staged.runs.height, tasks=new_tasks))
+        return Decision(drafts, before._replace(tasks=new_tasks))
     found = repeated(known, staged.runs, staged.steps)
     runs, steps = spliced(staged.runs, staged.steps, found.merged)
     runs, steps = _without(runs, steps, found.dropped)
