@@ -70,7 +70,8 @@ def test_rows_of_a_table_are_told_as_what_they_are(logs, text):
         land(["labels.csv", logs], "lake", workers=1)
 
 
-def test_json_lines_under_the_name_of_a_table_land(logs):
+@pytest.mark.usefixtures("logs")
+def test_json_lines_under_the_name_of_a_table_land():
     Path("runs.csv").write_text('{"run_id": "c", "steps": []}\n')
     assert land(["runs.csv"], "lake", workers=1).runs == 1
 
