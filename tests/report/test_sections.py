@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
+from html import unescape
 
 import pytest
 from lakes import final, scored, trajtab
@@ -154,6 +157,15 @@ class TestWorstRuns:
             ("+ extra", "", "hold ✗ failed"),
         ]
         assert len(page.sections["Worst runs"]) == 1 + 10
+
+    def test_the_command_that_shows_one_can_be_typed(self, tmp_path):
+        lake = scored(tmp_path, run("-1 x", call("b"), final(), expected=[want("a")]))
+        with without_charts():
+            typed = re.search("step by step: (trajtab show [^<]+)", report(lake))[1]
+        words = [
+            str(lake.path) if word == "LAKE" else word for word in shlex.split(unescape(typed))
+        ]
+        assert trajtab(*words[1:]) == 0
 
     def test_arguments_and_outputs_only_where_asked_for(self, rich, rich_text):
         assert "secret words" not in rich_text
