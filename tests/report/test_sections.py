@@ -158,6 +158,18 @@ class TestWorstRuns:
         ]
         assert len(page.sections["Worst runs"]) == 1 + 10
 
+    def test_they_stand_in_the_order_that_is_told(self, tmp_path):
+        bad, ok = call("a", error="no"), call("b")
+        lake = scored(tmp_path, run("often", bad, bad, ok, ok, ok), run("all", bad), run("ok", ok))
+        with without_charts():
+            page = report(lake)
+        assert "lowest f1 first, then highest error_rate, then highest backtracking_rate" in page
+        rows = Page(page).table("Worst runs")
+        assert [(row["run_id"], row["error_rate"]) for row in rows] == [
+            ("all", "1"),
+            ("often", "0.4"),
+        ]
+
     def test_the_command_that_shows_one_can_be_typed(self, tmp_path):
         lake = scored(tmp_path, run("-1 x", call("b"), final(), expected=[want("a")]))
         with without_charts():

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MOST_SHOWN = 10
 HIDDEN = "arguments and outputs are left out: --show-args shows them"
-ORDER = "lowest f1 first, then most failed calls, then most repeats"
+ORDER = "lowest f1 first, then highest error_rate, then highest backtracking_rate"
 
 _WHO = ("agent", "agent_version", "model")
 _TASK = ("suite", "task_id", "trial")
