@@ -57,7 +57,9 @@ def checks() -> list[Check]:
     return sorted(found, key=lambda check: (SEVERITIES.index(check.severity), check.name))
 
 
-def check(lake: Lake | str | os.PathLike[str], *, policy: str | None = None) -> Result:
+def check(
+    lake: Lake | str | os.PathLike[str], *, policy: str | os.PathLike[str] | None = None
+) -> Result:
     """Return the offenders of every check: check, severity, subject, detail; ordered by these.
 
     Args:

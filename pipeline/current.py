@@ -15,6 +15,7 @@ from pipeline.policy import Policy, load
 from pipeline.tasks import latest_tasks
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Sequence
 
 TASKS_USED = (
@@ -40,7 +41,7 @@ class Current(NamedTuple):
     """What judges and people say of runs: columns beside the scores."""
 
 
-def policy_of(lake: Lake, named: str | None = None) -> Policy:
+def policy_of(lake: Lake, named: str | os.PathLike[str] | None = None) -> Policy:
     """Return the policy named, else the one the lake remembers, else the default."""
     return load(named if named is not None else lake.settings.get("policy"), f" (lake {lake.path})")
 

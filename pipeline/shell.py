@@ -30,7 +30,9 @@ HEAD = """\
 """
 
 
-def init_script(lake: Lake | str | os.PathLike[str], policy: str | None = None) -> str:
+def init_script(
+    lake: Lake | str | os.PathLike[str], policy: str | os.PathLike[str] | None = None
+) -> str:
     """Return the script: it names the files that the lake holds now.
 
     Args:

@@ -71,7 +71,7 @@ def assert_no_regression(
     candidate: str,
     metrics: Sequence[str] | None = None,
     gate: str | os.PathLike[str] | None = None,
-    policy: str | None = None,
+    policy: str | os.PathLike[str] | None = None,
     show: int = 3,
 ) -> Result:
     """Fail if the candidate is worse than the baseline.
@@ -166,7 +166,7 @@ def _by_gates(rows: pl.DataFrame, gates: Sequence[Gate]) -> Against:
     return Against(reasons, [gate.metric for gate, by_itself in failed if not by_itself], beyond)
 
 
-def _shown(lake: Lake, one: Worse, policy: str | None) -> str:
+def _shown(lake: Lake, one: Worse, policy: str | os.PathLike[str] | None) -> str:
     """Return a run beside its reference, as `trajtab diff` prints it."""
     told = f"task {one.task}: {one.metric} {cell(one.baseline)} to {cell(one.candidate)}"
     try:

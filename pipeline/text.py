@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import warnings
 from datetime import datetime
 from typing import Any
@@ -152,3 +153,15 @@ def regular_expression(text: str) -> re.Pattern[str]:
         # Too many repeats, too many brackets in each other.
         except (re.error, OverflowError, RecursionError) as error:
             raise ValueError(str(error)) from error
+
+
+def show_command(lake: str, run_id: str, policy: str | None = None) -> str:
+    """Return the command that shows one run, ready to be typed.
+
+    >>> show_command("my lake", "run-1"), show_command("LAKE", "-1")
+    ("trajtab show 'my lake' run-1", 'trajtab show -- LAKE -1')
+    """
+    named = [] if policy is None else ["--policy", policy]
+    # An id that begins with a dash is no option.
+    apart = ["--"] if run_id.startswith("-") or lake.startswith("-") else []
+    return shlex.join(["trajtab", "show", *named, *apart, lake, run_id])

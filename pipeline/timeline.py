@@ -57,7 +57,7 @@ def show(
     lake: Lake | str | os.PathLike[str],
     run_id: str,
     *,
-    policy: str | None = None,
+    policy: str | os.PathLike[str] | None = None,
     longest: int | None = CUT,
 ) -> Result:
     """Return the steps of a run; of every run of that id where several agents use it.
@@ -104,7 +104,10 @@ def as_result(found: list[Timeline], longest: int | None = None) -> Result:
 
 
 def timelines(
-    lake: Lake | str | os.PathLike[str], run_id: str, *, policy: str | None = None
+    lake: Lake | str | os.PathLike[str],
+    run_id: str,
+    *,
+    policy: str | os.PathLike[str] | None = None,
 ) -> list[Timeline]:
     """Return every run of that id, ordered by agent, version and model.
 
@@ -112,6 +115,7 @@ def timelines(
         UnknownNameError: no run has that id.
     """
     lake = opened(lake)
+    run_id = str(run_id)  # DuckDB takes a number for the run "007" where it is given 7.
     rules = policy_of(lake, policy)
     with closing(session(lake, rules, confined=False)) as con:
         runs = _rows(

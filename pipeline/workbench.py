@@ -45,7 +45,7 @@ def query(
     lake: Lake | str | os.PathLike[str],
     text: str,
     *,
-    policy: str | None = None,
+    policy: str | os.PathLike[str] | None = None,
     parameters: Mapping[str, object] | None = None,
 ) -> Result:
     """Run one SELECT over the views of a lake.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 from lakes import scored, write
-from making import call, run
+from making import call, run, want
 
 import pipeline
+from pipeline.errors import InputError, UnknownNameError
 
 
 @pytest.fixture(scope="module")
@@ -35,3 +36,32 @@ def test_one_metric_of_the_other_tables(lake):
 def test_one_source(tmp_path, kind):
     log = write(tmp_path / "log.jsonl", run("r", call("a")))
     assert pipeline.land(kind(log), tmp_path / "lake", workers=1).runs == 1
+
+
+def test_a_policy_is_a_path_where_a_lake_is_one(tmp_path):
+    lake = scored(tmp_path, run("r", call("a", {"q": 1}), expected=[want("a", {"q": 2})])).path
+    file = tmp_path / "names.toml"
+    file.write_text('match.args = "names"\n')
+    assert pipeline.score(lake, policy=file).batches == 1
+    for function in (pipeline.aggregate, pipeline.percentiles):
+        told = function(lake, metrics="f1", policy=file).rows
+        assert told.equals(function(lake, metrics="f1", policy=str(file)).rows)
+    assert pipeline.scores(lake, policy=file).rows["f1"].to_list() == [1.0]
+    compared = pipeline.compare(
+        lake, baseline="true", candidate="true", metrics="f1", candidate_policy=file
+    )
+    assert compared.rows.select("baseline_mean", "candidate_mean").row(0) == (0.0, 1.0)
+    assert pipeline.check(lake, policy=file).rows.is_empty()
+
+
+def test_no_source_is_refused(tmp_path):
+    with pytest.raises(InputError, match="no source is given"):
+        pipeline.land([], tmp_path / "lake", workers=1)
+
+
+@pytest.mark.parametrize("function", [pipeline.show, pipeline.diff])
+def test_a_number_is_no_run_that_is_spelled_otherwise(tmp_path, function):
+    lake = scored(tmp_path, run("007", call("a"), expected=[want("a")])).path
+    assert not function(lake, "007").rows.is_empty()
+    with pytest.raises(UnknownNameError, match="no run '7'; near it: '007'"):
+        function(lake, 7)

@@ -32,7 +32,7 @@ def agreement(
     metrics: Sequence[str] | None = None,
     items: Sequence[str] = ITEMS[:1],
     where: str | None = None,
-    policy: str | None = None,
+    policy: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Return how far annotators agree with each other, and the metrics and detector with them.
 

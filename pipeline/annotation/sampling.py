@@ -60,7 +60,7 @@ def sample_annotations(
     metric: str = "composite",
     where: str | None = None,
     annotated: bool = False,
-    policy: str | None = None,
+    policy: str | os.PathLike[str] | None = None,
 ) -> Picked:
     """Pick runs to annotate.
 

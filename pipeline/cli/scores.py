@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from pipeline.lake import Lake
 from pipeline.metrics.registry import headline
 from pipeline.tables.scores import scores
 from pipeline.tables.session import opened
+from pipeline.text import show_command
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -77,25 +77,12 @@ def command(
         if limit is None and cut.rows.height == most:
             cut.notes.append(f"the first {most} of {_count(lake, policy, where):,} runs")
         ids = cut.rows["run_id"].to_list() if "run_id" in cut.rows.columns else []
-        commands = [show_command(lake, run_id, policy) for run_id in ids]
+        commands = [show_command(str(lake), run_id, policy) for run_id in ids]
         outputs = _pages(outputs, cut, commands)
         if commands:
             cut.notes.append(f"one run, step by step: {commands[0]}")
     full = ask(limit=limit, columns=columns) if outputs.any_full or cut is None else cut
     emit(full, outputs, cut=cut, needed=sorting)
-
-
-def show_command(lake: PathLike[str], run_id: str, policy: str | None) -> str:
-    """Return the command that shows one run, ready to be typed.
-
-    >>> from pathlib import Path
-    >>> show_command(Path("my lake"), "run-1", None)
-    "trajtab show 'my lake' run-1"
-    """
-    named = [] if policy is None else ["--policy", policy]
-    # An id that begins with a dash is no option.
-    apart = ["--"] if run_id.startswith("-") or str(lake).startswith("-") else []
-    return shlex.join(["trajtab", "show", *named, *apart, str(lake), run_id])
 
 
 def _pages(outputs: Outputs, cut: Result, commands: list[str]) -> Outputs:

@@ -106,7 +106,10 @@ class Asked(NamedTuple):
 
 
 def asked(
-    engine: Engine, lake: Lake | str | os.PathLike[str], policy: str | None, where: str | None
+    engine: Engine,
+    lake: Lake | str | os.PathLike[str],
+    policy: str | os.PathLike[str] | None,
+    where: str | None,
 ) -> Asked:
     """Plan a question to all scores of a lake that count.
 

@@ -19,6 +19,7 @@ from pipeline.tables.session import unmatched
 from pipeline.tables.trials import SUCCESS, count_trials, naming_rule
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator, Sequence
 
     import polars as pl
@@ -94,7 +95,7 @@ def counted(
     arms: Sequence[Group],
     rule: str | None,
     where: str | None,
-    policy: str | None,
+    policy: str | os.PathLike[str] | None,
 ) -> Iterator[tuple[DuckDBPyConnection, pl.DataFrame, list[str]]]:
     """Give what `passk` rests on, counted by tasks of an engine: see `trials.count_trials`.
 

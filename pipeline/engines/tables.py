@@ -104,7 +104,7 @@ def aggregated(
     by: Sequence[str],
     metrics: Sequence[str] | None,
     where: str | None,
-    policy: str | None,
+    policy: str | os.PathLike[str] | None,
 ) -> Told:
     """Return the rows of `aggregate`, what is to be said of them, and their metrics."""
     question = asked(engine, lake, policy, where)
@@ -182,7 +182,7 @@ def distributed(
     by: Sequence[str],
     metrics: Sequence[str] | None,
     where: str | None,
-    policy: str | None,
+    policy: str | os.PathLike[str] | None,
     quantiles: Sequence[float],
 ) -> Told | None:
     """Return the same of `percentiles`, or None where this machine had better sort the values."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from pipeline.landing import formats
@@ -33,7 +34,15 @@ def _no_log(source: Source) -> str | None:
         return f"packed more than {MOST_LAYERS} times over; unpack it first"
     if packing := foreign(head.text):
         return f"{packing}, which is not read; unpack or export it first"
-    return source.unread or _NOTHING.get(head.framing)
+    return source.unread or _table(source) or _NOTHING.get(head.framing)
+
+
+def _table(source: Source) -> str | None:
+    """Tell of a spreadsheet's export, whose first line may begin as JSON does: 17;ann;4."""
+    suffix = PurePath(source.shown).suffix.lower()
+    if suffix not in (".csv", ".tsv") or isinstance(source.head.first, dict):
+        return None
+    return f"rows of a table ({suffix}) are not read; write each as an object, in JSON lines"
 
 
 _NOTHING = {

@@ -103,6 +103,8 @@ def land(  # noqa: PLR0913 - the command's options, one each
         raise InputError(f"--workers is {workers}; at least 1 is needed")
     report = LandReport()
     named = [str(source) for source in several(sources)]
+    if not named:
+        raise InputError("no source is given; name files, folders or patterns")
 
     def tell(outcome: Outcome) -> None:
         report.add(outcome)

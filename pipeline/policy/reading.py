@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ def presets() -> list[str]:
     return sorted({"default", *(path.stem for path in PRESETS.glob("*.toml"))})
 
 
-def load(named: str | None, where: str = "") -> Policy:
+def load(named: str | os.PathLike[str] | None, where: str = "") -> Policy:
     """Return the policy of a TOML file, a `preset:NAME`, or the default for None.
 
     A file of ADK criteria is taken for the policy it means.
@@ -32,7 +33,10 @@ def load(named: str | None, where: str = "") -> Policy:
         UnknownNameError: a key or preset nobody knows.
         InputError: it is no file or no TOML, or a value is outside what the key allows.
     """
-    if named is None or named == f"{PRESET}default":
+    if named is None:
+        return DEFAULT
+    named = os.fspath(named)
+    if named == f"{PRESET}default":
         return DEFAULT
     if named.startswith(PRESET):
         name = named.removeprefix(PRESET)

@@ -29,7 +29,7 @@ def recorded(
     run: Run, steps: Steps, function: Callable[..., Any], name: str | None
 ) -> Callable[..., Any]:
     """Return `function` with its calls recorded."""
-    called = str(name or getattr(function, "__name__", type(function).__name__))
+    called = str(name or _name(function))
     read = _reader(function)
     call = getattr(type(function), "__call__", None)  # noqa: B004 - an object with an async call
     if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call):
@@ -58,6 +58,17 @@ def recorded(
         return found
 
     return now
+
+
+def _name(function: Any) -> str:
+    """Return what a function is called; a partial one by the function it fills in.
+
+    >>> _name(functools.partial(len, [])), _name(sorted)
+    ('len', 'sorted')
+    """
+    while isinstance(function, functools.partial):
+        function = function.func
+    return getattr(function, "__name__", type(function).__name__)
 
 
 async def _awaited(coroutine: Coroutine[Any, Any, Any], timed: _Timed) -> Any:

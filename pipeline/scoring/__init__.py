@@ -42,7 +42,7 @@ class ScoreReport(NamedTuple):
 def score(
     lake: Lake | str | os.PathLike[str],
     *,
-    policy: str | None = None,
+    policy: str | os.PathLike[str] | None = None,
     everything: bool = False,
     resume: bool = False,
     engine: Engine | None = None,

@@ -41,7 +41,7 @@ def aggregate(
     by: Sequence[str] = (),
     metrics: Sequence[str] | None = None,
     where: str | None = None,
-    policy: str | None = None,
+    policy: str | os.PathLike[str] | None = None,
     engine: Engine | None = None,
 ) -> Result:
     """Aggregate the scores of a lake: one row per group and metric.

@@ -37,7 +37,7 @@ class Asked(NamedTuple):
 
     name: str
     filter: str | None = None
-    policy: str | None = None
+    policy: str | os.PathLike[str] | None = None
 
 
 class Arm(NamedTuple):

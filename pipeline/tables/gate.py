@@ -45,9 +45,9 @@ def gate(
     candidate: str,
     gate: str | os.PathLike[str],
     baseline: str | None = None,
-    policy: str | None = None,
-    baseline_policy: str | None = None,
-    candidate_policy: str | None = None,
+    policy: str | os.PathLike[str] | None = None,
+    baseline_policy: str | os.PathLike[str] | None = None,
+    candidate_policy: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Judge a candidate by the limits of a gate file: one row per gate.
 
@@ -137,7 +137,7 @@ def self_test(
     arm: str | None = None,
     gate: str | os.PathLike[str] = FIVE_PERCENT,
     splits: int = SPLITS,
-    policy: str | None = None,
+    policy: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Try a gate on one arm against itself: how often does it raise a false alarm?
 

@@ -58,7 +58,7 @@ def passk(
     by: Sequence[str] = (),
     rule: str | None = None,
     where: str | None = None,
-    policy: str | None = None,
+    policy: str | os.PathLike[str] | None = None,
     tasks: bool = False,
     engine: Engine | None = None,
 ) -> Result:
@@ -139,7 +139,7 @@ def _counted(
     arms: Sequence[Group],
     rule: str | None,
     where: str | None,
-    policy: str | None,
+    policy: str | os.PathLike[str] | None,
     engine: Engine | None,
 ) -> Iterator[tuple[DuckDBPyConnection, pl.DataFrame, list[str]]]:
     """Give a connection with the table `arms`, the trials counted, and what to say first."""

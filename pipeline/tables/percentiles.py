@@ -51,7 +51,7 @@ def percentiles(
     metrics: Sequence[str] | None = None,
     where: str | None = None,
     quantiles: Sequence[float] = QUANTILES,
-    policy: str | None = None,
+    policy: str | os.PathLike[str] | None = None,
     engine: Engine | None = None,
 ) -> Result:
     """Return percentiles of the scores of a lake: one row per group and metric.

@@ -49,7 +49,7 @@ def scores(
     sort: str | None = None,
     limit: int | None = None,
     columns: Sequence[str] | None = None,
-    policy: str | None = None,
+    policy: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Return the scores of a lake, one row per run.
 
@@ -102,7 +102,9 @@ def _unscored(rules: Policy) -> set[str]:
     return scores_schema(rules).keys() - written_schema(rules).keys()
 
 
-def scan_scores(lake: Lake | str | os.PathLike[str], *, policy: str | None = None) -> pl.LazyFrame:
+def scan_scores(
+    lake: Lake | str | os.PathLike[str], *, policy: str | os.PathLike[str] | None = None
+) -> pl.LazyFrame:
     """Return the scores of a lake as a lazy frame: what a query uses is read, the rest is not.
 
     For lakes whose scores are larger than memory, and for pipelines of your own: columns and

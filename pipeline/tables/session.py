@@ -40,7 +40,9 @@ class Session(NamedTuple):
 
 @contextmanager
 def opened(
-    lake: Lake | str | os.PathLike[str], policy: str | None = None, where: str | None = None
+    lake: Lake | str | os.PathLike[str],
+    policy: str | os.PathLike[str] | None = None,
+    where: str | None = None,
 ) -> Iterator[Session]:
     """Open the scores of a lake under a policy, filtered by the SQL `where`.
 

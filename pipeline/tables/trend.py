@@ -52,7 +52,7 @@ def trend(
     by: str,
     metrics: Sequence[str] | None = None,
     where: str | None = None,
-    policy: str | None = None,
+    policy: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Follow the scores of a lake over time: one row per bucket and metric, in time order.
 

@@ -1,4 +1,4 @@
--- Worst runs: lowest f1 first, then most errors, then most repeats.
+-- Worst runs: lowest f1 first, then highest error rate, then highest backtracking rate.
 --
 -- Grain       one row per run, $most at most; runs with f1 = 1 and no failed call are left out
 -- Needs       the views of the workbench

@@ -61,6 +61,21 @@ def test_a_file_named_outright_is_refused_however_it_is_spelled(logs, spelled):
         land([spelled, logs], "lake", workers=1)
 
 
+@pytest.mark.parametrize(
+    "text", ["run_id,score\nr1,4\n", '\ufeff"run_id";"score"\r\n', "1;ann;4\n"]
+)
+def test_rows_of_a_table_are_told_as_what_they_are(logs, text):
+    Path("labels.csv").write_text(text)
+    with pytest.raises(UnrecognisedError, match=r"labels\.csv: rows of a table \(\.csv\)"):
+        land(["labels.csv", logs], "lake", workers=1)
+
+
+@pytest.mark.usefixtures("logs")
+def test_json_lines_under_the_name_of_a_table_land():
+    Path("runs.csv").write_text('{"run_id": "c", "steps": []}\n')
+    assert land(["runs.csv"], "lake", workers=1).runs == 1
+
+
 def test_an_empty_name_is_not_the_current_folder(logs):
     with pytest.raises(SourceNotFoundError, match="empty"):
         land([logs, ""], "lake", workers=1)

@@ -116,6 +116,13 @@ def test_what_has_no_signature_or_name_is_recorded_all_the_same(sink: Path) -> N
     assert told == [("max", {"args": [4]}), ("dict", {"a": 1}), ("Tool", {"n": 1})]
 
 
+def test_a_partial_is_called_by_the_function_it_fills_in(sink: Path) -> None:
+    with Recorder(sink) as run:
+        run.tool(functools.partial(functools.partial(search, "x"), deep=True))(3)
+    (step,) = steps(run)
+    assert (step["tool_name"], step["tool_args"]) == ("search", {"limit": 3})
+
+
 def test_arguments_are_those_before_the_call(sink: Path) -> None:
     def empty(items: list[int]) -> None:
         items.clear()

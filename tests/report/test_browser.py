@@ -173,3 +173,50 @@ def test_links_lead_to_what_they_name(visit, file):
     assert all(link.startswith("#") and page.locator(link).count() == 1 for link in links)
     page.locator("#worst td a").first.click()
     assert page.locator("#run-0 summary").is_visible()
+
+
+@pytest.fixture(scope="module")
+def crowded_file(browser, tmp_path_factory):
+    """Versions that begin alike, ticks of many digits, and a change that goes both ways."""
+    del browser
+    folder = tmp_path_factory.mktemp("crowded")
+    made = [
+        run(
+            f"{arm}-{i}",
+            call("search", {"i": i}, input_tokens=10 + 100 * i),
+            final(),
+            task_id=f"t{i}",
+            agent_version=f"{'release-candidate-' * 3}{arm}",
+            success=(i + (arm == "b" and i % 3 == 0)) % 2 == 0,
+            expected=[want("search", {"i": i if arm == "b" or i == 1 else 99})],
+        )
+        for arm in ("a", "b")
+        for i in range(12)
+    ]
+    arms = {arm: f"agent_version LIKE '%-{end}'" for arm, end in (("baseline", "a"), ("candidate", "b"))}  # fmt: skip
+    (folder / "report.html").write_text(
+        report(scored(folder, *made), by=["agent_version"], **arms), encoding="utf-8"
+    )
+    return folder / "report.html"
+
+
+GAPS = """() => [...document.querySelectorAll('figure svg')].flatMap(svg => {
+  const all = [...svg.querySelectorAll('text')].filter(t => t.getAttribute('opacity') !== '0')
+    .filter(t => /^[\\u2212\\d.,]+$/.test(t.textContent))
+    .map(t => [t.getBoundingClientRect(), t.textContent]);
+  return all.flatMap(([a, x]) => all.filter(([b]) => Math.abs(a.bottom - b.bottom) < 1
+    && b.left > a.left && b.left - a.right < 3).map(([, y]) => x + ' ' + y));
+})"""
+
+
+def test_numbers_below_an_axis_stand_apart(visit, crowded_file):
+    assert visit(crowded_file).page.evaluate(GAPS) == []
+
+
+def test_groups_that_begin_alike_are_told_apart_in_charts(visit, crowded_file):
+    page = visit(crowded_file).page
+    for number, end in ((1, "a"), (2, "b")):
+        assert page.get_by_text(f"{number}: {'release-candidate-' * 3}{end}").count() == 1
+    for title in ("Histogram by group", "Running share by group"):
+        texts = page.locator("figure", has_text=title).first.locator("svg text").all_text_contents()
+        assert sorted(text[:2] for text in texts if "release" in text) == ["1:", "2:"]

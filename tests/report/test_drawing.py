@@ -35,7 +35,7 @@ def svg(request):
         "histogram": lambda: histogram(PART, AXIS),
         "running": lambda: running(PART, AXIS),
         "lanes": lambda: lanes([PART, OTHER], AXIS),
-        "curves": lambda: curves([PART, PART, OTHER], AXIS),
+        "curves": lambda: curves([PART, OTHER], AXIS),
         "over_time": lambda: over_time(DAYS, NAUGHTY, fraction=True),
         "changes": lambda: changes(CHANGES),
         "counted": lambda: counted(PART.bars, NAUGHTY, NAUGHTY),

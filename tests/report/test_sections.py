@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
+from html import unescape
 
 import pytest
 from lakes import final, scored, trajtab
@@ -154,6 +157,27 @@ class TestWorstRuns:
             ("+ extra", "", "hold ✗ failed"),
         ]
         assert len(page.sections["Worst runs"]) == 1 + 10
+
+    def test_they_stand_in_the_order_that_is_told(self, tmp_path):
+        bad, ok = call("a", error="no"), call("b")
+        lake = scored(tmp_path, run("often", bad, bad, ok, ok, ok), run("all", bad), run("ok", ok))
+        with without_charts():
+            page = report(lake)
+        assert "lowest f1 first, then highest error_rate, then highest backtracking_rate" in page
+        rows = Page(page).table("Worst runs")
+        assert [(row["run_id"], row["error_rate"]) for row in rows] == [
+            ("all", "1"),
+            ("often", "0.4"),
+        ]
+
+    def test_the_command_that_shows_one_can_be_typed(self, tmp_path):
+        lake = scored(tmp_path, run("-1 x", call("b"), final(), expected=[want("a")]))
+        with without_charts():
+            typed = re.search("step by step: (trajtab show [^<]+)", report(lake))[1]
+        words = [
+            str(lake.path) if word == "LAKE" else word for word in shlex.split(unescape(typed))
+        ]
+        assert trajtab(*words[1:]) == 0
 
     def test_arguments_and_outputs_only_where_asked_for(self, rich, rich_text):
         assert "secret words" not in rich_text

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from pipeline.report.charts.binning import counts
-from pipeline.report.charts.drawing import drawn, template
+from pipeline.report.charts.drawing import APART, drawn, template
 from pipeline.report.charts.spread_charts import HEIGHT, MARK, WIDTH, across, amount, named, tallest
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _over_time(*, fraction: bool) -> Spec:
         scale=alt.Scale(**span),
     )
     days = alt.Axis(
-        format="$date", labelOverlap=True, labelSeparation=12, grid=False, values=["$days"]
+        format="$date", labelOverlap=True, labelSeparation=APART, grid=False, values=["$days"]
     )
     points = named("points").encode(
         x=alt.X("bucket:T", title=None, scale=alt.Scale(type="utc", padding=10), axis=days)
@@ -124,7 +124,8 @@ def _over_time(*, fraction: bool) -> Spec:
 def _changes() -> Spec:
     names = alt.Axis(labelLimit=200, ticks=False, domain=False)
     y = alt.Y("metric:N", sort=["$metrics"], title=None, axis=names)
-    x = alt.X("delta:Q", title="candidate less baseline", axis=alt.Axis(tickCount=6))
+    deltas = alt.Axis(tickCount=6, labelOverlap=True, labelSeparation=APART)
+    x = alt.X("delta:Q", title="candidate less baseline", axis=deltas)
     shapes = alt.Scale(
         domain=["better", "worse", "changed", "other"],
         range=["triangle-up", "triangle-down", "diamond", "circle"],

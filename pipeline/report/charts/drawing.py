@@ -28,6 +28,9 @@ _KEPT = frozenset({
 _LONG = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?")
 _NEEDLESS = {("opacity", "1"), ("stroke-width", "1"), ("transform", "translate(0,0)")}
 
+APART = 12
+"""Pixels between labels below an axis: the reader's font may be wider than the one measured here."""
+
 CONFIG: dict[str, Any] = {
     "background": "transparent",
     "view": {"stroke": None},

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import altair as alt
 
 from pipeline.report.charts.binning import counts
-from pipeline.report.charts.drawing import drawn, template
+from pipeline.report.charts.drawing import APART, drawn, template
 from pipeline.text import short
 
 if TYPE_CHECKING:
@@ -33,8 +33,6 @@ SHARES = {"p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95}
 LANE = 46
 BAR = 0.56
 """How much of a lane its tallest bar takes; the rest is for its name."""
-LABEL = 40
-"""The longest name of a group in a chart, in characters."""
 THIN, THICK = 0.8, 2
 
 
@@ -56,6 +54,7 @@ class Part(NamedTuple):
     """The values of one group: counts per interval, points of the curve, percentiles."""
 
     name: str
+    """As the chart shows it; no two parts of a chart have the same."""
     bars: Sequence[Point]
     """low, high, n."""
     points: Sequence[Point]
@@ -91,7 +90,7 @@ def lanes(parts: Sequence[Part], axis: Axis) -> str:
         most = tallest(part.bars)
         bars += [{**bar, "floor": floor, "top": floor + BAR * bar["n"] / most} for bar in part.bars]
         rules += [{**rule, "floor": floor, "top": floor + BAR} for rule in _rules(part.marks)]
-        names.append({"at": floor + 0.96, "name": _cut(part.name)})
+        names.append({"at": floor + 0.96, "name": part.name})
     data = {"bars": bars, "marks": rules, "names": names}
     words = {**axis.words(), "n": len(parts), "floors": [*range(len(parts))]}
     return drawn(_lanes(), data, words, (WIDTH, 46 + LANE * len(parts)))
@@ -99,19 +98,16 @@ def lanes(parts: Sequence[Part], axis: Axis) -> str:
 
 def curves(parts: Sequence[Part], axis: Axis) -> str:
     """Draw the running shares of several groups over each other."""
-    names = [_cut(part.name) for part in parts]
-    unique = [f"{i + 1} {name}" if names.count(name) > 1 else name for i, name in enumerate(names)]
-    named = list(zip(unique, parts, strict=True))
-    points = [{**point, "group": name} for name, part in named for point in part.points]
+    points = [{**point, "group": part.name} for part in parts for point in part.points]
     marks = [
-        {"value": part.marks[p], "share": share, "group": name}
-        for name, part in named for p, share in SHARES.items() if p in part.marks
+        {"value": part.marks[p], "share": share, "group": part.name}
+        for part in parts for p, share in SHARES.items() if p in part.marks
     ]  # fmt: skip
     words = {
         **axis.words(),
-        "names": unique,
-        "colours": COLOURS[: len(unique)],
-        "dashes": DASHES[: len(unique)],
+        "names": [part.name for part in parts],
+        "colours": COLOURS[: len(parts)],
+        "dashes": DASHES[: len(parts)],
     }
     size = (WIDTH, HEIGHT + 17 * len(parts))
     return drawn(_curves(), {"points": points, "marks": marks}, words, size)
@@ -129,7 +125,12 @@ def across(field: str) -> Any:
         title="$title",
         scale=alt.Scale(domain=["$low", "$high"], nice=False, zero=False),
         axis=alt.Axis(
-            values=["$ticks"], format="$format", grid=False, labelFlush=True, labelOverlap=True
+            values=["$ticks"],
+            format="$format",
+            grid=False,
+            labelFlush=True,
+            labelOverlap=True,
+            labelSeparation=APART,
         ),
     )
 
@@ -211,7 +212,3 @@ def _share() -> Any:
 
 def _rules(marks: Marks) -> list[Point]:
     return [{"value": value, "strong": name == "p50"} for name, value in marks.items()]
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= LABEL else text[: LABEL - 1] + "…"

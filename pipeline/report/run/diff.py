@@ -84,7 +84,7 @@ def diff(
     lake: Lake | str | os.PathLike[str],
     run_id: str,
     *,
-    policy: str | None = None,
+    policy: str | os.PathLike[str] | None = None,
     metric: str | None = None,
 ) -> Result:
     """Compare a run with its reference; every run of that id where several agents use it.
@@ -131,7 +131,11 @@ def diff(
 
 
 def diffs(
-    lake: Lake, run_id: str, *, policy: str | None = None, metric: str | None = None
+    lake: Lake,
+    run_id: str,
+    *,
+    policy: str | os.PathLike[str] | None = None,
+    metric: str | None = None,
 ) -> list[Diff]:
     """Return every run of that id beside its reference, ordered by agent, version and model."""
     rules = policy_of(lake, policy)

@@ -43,7 +43,10 @@ _MARKS = {"is_backtrack": "repeat", "is_retry": "retry", "in_loop": "loop"}
 
 
 def run_page(
-    lake: Lake | str | os.PathLike[str], found: Sequence[Timeline], *, policy: str | None = None
+    lake: Lake | str | os.PathLike[str],
+    found: Sequence[Timeline],
+    *,
+    policy: str | os.PathLike[str] | None = None,
 ) -> str:
     """Return the page about runs that share an id; it needs nothing else.
 

@@ -36,6 +36,8 @@ GAP = 0.12
 SHARE = "share of runs at or below a value"
 LANES = "each lane is as tall as its tallest bar"
 OF_GROUP = "share of each group's runs at or below"
+LABEL = 40
+"""The longest name of a group in a chart, in characters."""
 
 
 def distributions(spreads: Sequence[Spread], groups: Groups, by: Sequence[str]) -> str:
@@ -55,8 +57,30 @@ def distributions(spreads: Sequence[Spread], groups: Groups, by: Sequence[str]) 
         parts.append(
             note(f"{len(groups.names)} of {groups.n_all} groups are shown, those with most runs")
         )
+    if drawing.available():
+        names, told = _labels(names)
+        parts += [note(line) for line in told]
     parts += [_metric(spread, names, by) for spread in spreads]
     return section("Distributions", *parts, name="distributions")
+
+
+def _labels(names: Mapping[int, str]) -> tuple[dict[int, str], list[str]]:
+    """Return what charts call each group, and lines that say which that is.
+
+    Where a name is too long for a chart, or not the only one, all groups have numbers, the same
+    in every chart.
+
+    >>> _labels({0: "all runs", 7: "v1"})
+    ({0: 'all runs', 7: 'v1'}, [])
+    >>> _labels({0: "all runs", 7: "v1", 9: "v1"})
+    ({0: 'all runs', 7: '1: v1', 9: '2: v1'}, ['1: v1', '2: v1'])
+    """
+    of_all, *groups = names.values()
+    if len(set(groups)) == len(groups) and all(len(name) <= LABEL for name in groups):
+        return dict(names), []
+    told = [f"{place}: {name}" for place, name in enumerate(groups, 1)]
+    cut = [name if len(name) <= LABEL else name[: LABEL - 1] + "…" for name in told]
+    return dict(zip(names, [of_all, *cut], strict=True)), told
 
 
 def _metric(spread: Spread, names: Mapping[int, str], by: Sequence[str]) -> str:

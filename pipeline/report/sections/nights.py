@@ -22,6 +22,7 @@ from pipeline.tables.trend import trend
 from pipeline.text import NULL, counted, short, signed
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping
 
     from pipeline.lake import Lake
@@ -34,7 +35,10 @@ SIGNS = "bars are 95% intervals; a triangle marks a change against the one befor
 
 
 def nights(
-    lake: Lake, known: Mapping[str, Metric], policy: str | None, overview: Mapping[str, Any]
+    lake: Lake,
+    known: Mapping[str, Metric],
+    policy: str | os.PathLike[str] | None,
+    overview: Mapping[str, Any],
 ) -> str:
     """Return the section: days while they are few, else weeks.
 

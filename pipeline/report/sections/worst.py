@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Any
 
 from pipeline.report.markup import Column, columns, folded, note, section, table, text
@@ -11,7 +10,7 @@ from pipeline.report.run.calls import call_table
 from pipeline.report.run.differences import Differences
 from pipeline.report.run.outcomes import outcomes
 from pipeline.report.run.sides import sides
-from pipeline.text import NULL
+from pipeline.text import NULL, show_command
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 MOST_SHOWN = 10
 HIDDEN = "arguments and outputs are left out: --show-args shows them"
-ORDER = "lowest f1 first, then most failed calls, then most repeats"
+ORDER = "lowest f1 first, then highest error_rate, then highest backtracking_rate"
 
 _WHO = ("agent", "agent_version", "model")
 _TASK = ("suite", "task_id", "trial")
@@ -94,7 +93,7 @@ def _run(
     return folded(
         f"{text(run['run_id'])}<small>{'; '.join(told)}</small>",
         call_table(calls, own, f"Calls of run {number + 1}", arguments=arguments),
-        note(f"step by step: trajtab show LAKE {shlex.quote(run['run_id'])}"),
+        note(f"step by step: {show_command('LAKE', run['run_id'])}"),
         name=f"run-{number}",
     )
 
