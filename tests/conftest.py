@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +28,34 @@ settings.register_profile(
     "soak", max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck)
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
+
+MEMORY = Path("/dev/shm")  # noqa: S108 - made for this
+ENOUGH = 2 * 2**30
+"""Bytes that must be free there; what all tests leave is a fraction of it."""
+
+
+def _folder_in_memory() -> Path | None:
+    """Make a folder in memory for what tests write, a lake waits for a disk a dozen times.
+
+    None where a folder is named (TMPDIR), where memory is short, as in many a container, or where
+    no program may lie: some tests write one.
+    """
+    if "TMPDIR" in os.environ or not (MEMORY.is_dir() and os.access(MEMORY, os.W_OK)):
+        return None
+    if os.statvfs(MEMORY).f_flag & os.ST_NOEXEC or shutil.disk_usage(MEMORY).free < ENOUGH:
+        return None
+    return Path(tempfile.mkdtemp(prefix="trajtab-tests-", dir=MEMORY))
+
+
+IN_MEMORY = _folder_in_memory()
+if IN_MEMORY:
+    os.environ["TMPDIR"] = tempfile.tempdir = str(IN_MEMORY)
+
+
+def pytest_unconfigure() -> None:
+    """Give the memory back."""
+    if IN_MEMORY:
+        shutil.rmtree(IN_MEMORY, ignore_errors=True)
 
 
 def _real(relative: str) -> Path:

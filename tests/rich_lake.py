@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +16,7 @@ from pipeline.report.charts import drawing
 from pipeline.scoring import score
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from pipeline.lake import Lake
@@ -66,4 +68,20 @@ def without_charts() -> Iterator[None]:
     """Leave the charts out, as where altair is not installed."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(drawing, "available", lambda: False)
+        yield
+
+
+@contextmanager
+def each_chart_once() -> Iterator[None]:
+    """Draw a chart once, however many pages of the same lake have it."""
+    import vl_convert  # noqa: PLC0415 - slow to load
+
+    def once(name: str) -> Callable[..., object]:
+        draw = getattr(vl_convert, name)
+        known = cache(lambda spec, options: draw(json.loads(spec), **json.loads(options)))
+        return lambda spec, **options: known(json.dumps(spec), json.dumps(options))
+
+    with pytest.MonkeyPatch.context() as patched:
+        for name in ("vegalite_to_vega", "vega_to_svg"):
+            patched.setattr(vl_convert, name, once(name))
         yield

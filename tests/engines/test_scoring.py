@@ -22,11 +22,21 @@ from pipeline.scoring import score
 from pipeline.scoring.task import check
 
 
+@pytest.fixture(scope="module")
+def landed(tmp_path_factory):
+    """Logs in `export`, and their runs in batches of 20 in `lake`."""
+    folder = tmp_path_factory.mktemp("landed")
+    sample(folder / "export", runs=100, seed=2)
+    land([folder / "export" / "tasks.jsonl"], folder / "lake", workers=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chunks, "MOST_RECORDS", 20)
+        land([folder / "export" / "runs.jsonl"], folder / "lake", workers=1)
+    return folder
+
+
 @pytest.fixture
-def lake(tmp_path, monkeypatch):
-    monkeypatch.setattr(chunks, "MOST_RECORDS", 20)
-    sample(tmp_path / "export", runs=100, seed=2)
-    land([tmp_path / "export"], tmp_path / "lake", workers=1)
+def lake(landed, tmp_path):
+    shutil.copytree(landed, tmp_path, dirs_exist_ok=True)
     return tmp_path / "lake"
 
 
