@@ -42,7 +42,7 @@ def unframed(text: bytes) -> Callable[[bytes], bytes] | None:
 
 def _is_events(body: bytes) -> bool:
     """Tell whether fields of events stand before the first data, which are JSON."""
-    for line in body.splitlines():
+    for line in body.splitlines() if _FIELD.match(body) else ():
         if _DATA.match(line):
             return True
         if line.strip() and not _FIELD.match(line):
