@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from pipeline import queries
+from pipeline import damage, queries
 from pipeline.current import current, policy_of
 from pipeline.lake import run_key_base
 from pipeline.landed import opened
@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
     from pipeline.current import Current
     from pipeline.lake import Folder, Lake
+    from pipeline.policy import Policy
 
 FOLDER = "checks"
+DAMAGED = "damaged_files"
 SEVERITIES = ("error", "warning", "info")
 SEVERITY = pl.Enum(SEVERITIES)
 NO_OFFENDER = pl.DataFrame(
@@ -58,13 +60,18 @@ def checks() -> list[Check]:
 
 
 def check(
-    lake: Lake | str | os.PathLike[str], *, policy: str | os.PathLike[str] | None = None
+    lake: Lake | str | os.PathLike[str],
+    *,
+    policy: str | os.PathLike[str] | None = None,
+    deep: bool = False,
 ) -> Result:
     """Return the offenders of every check: check, severity, subject, detail; ordered by these.
 
     Args:
         lake: the lake, or its path.
         policy: the policy's file or preset, whose scores are looked at; None is the lake's own.
+        deep: read every file of the lake whole, first, and compare it with what was written. Where
+            one is damaged, that is all that is told: no other check can be trusted then.
 
     Returns:
         Rows of check (String), severity (Enum: error, warning, info), subject and detail (String);
@@ -79,6 +86,13 @@ def check(
     """
     lake = opened(lake)
     rules = policy_of(lake, policy)
+    read = ""
+    if deep:
+        n_files, found = _damaged(lake, rules)
+        read = f"{counted(n_files, 'file')} read whole, "
+        if found.height:
+            note = f"{read}{counted(found.height, 'offender')}; nothing else was looked at"
+            return Result("check", found, [note])
     every, state = checks(), current(lake, rules)
     extra = {
         "batches": _batches(state),
@@ -88,12 +102,22 @@ def check(
     with closing(session(lake, rules, extra, state=state, confined=False)) as con:
         parts = [_offenders(one, select(con, one.query)) for one in every]
     rows = pl.concat([NO_OFFENDER, *parts])
-    return Result("check", rows, [f"{len(every)} checks, {counted(rows.height, 'offender')}"])
+    note = f"{read}{len(every)} checks, {counted(rows.height, 'offender')}"
+    return Result("check", rows, [note])
 
 
 def failed(result: Result) -> bool:
     """Tell whether an offender is an error."""
     return bool((result.rows["severity"] == "error").any())
+
+
+def _damaged(lake: Lake, policy: Policy) -> tuple[int, pl.DataFrame]:
+    """Read all files; return how many, and those that are not what was written."""
+    files = list(damage.tables(lake, policy.hash))
+    found = [damage.damage_of(lake, folder, table) for folder, table in files]
+    rows = [(DAMAGED, "error", *told) for told in found if told is not None]
+    schema = NO_OFFENDER.schema
+    return len(files), pl.DataFrame(rows, schema=schema, orient="row").sort("subject")
 
 
 def _read(name: str) -> Check:

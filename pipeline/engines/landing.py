@@ -136,8 +136,8 @@ def regrouped(
         target.mkdir()
         scattered = Scattered([source.path.absolute() for source in sources], key)
         files = engine.regroup(scattered, target, partitions_of(scattered))
-        done = shelf.put(REGROUPED, {}, {"files": [str(file) for file in files]})
-    for name in done["files"]:
+        done = shelf.put(REGROUPED, {}, {"regrouped": [str(file) for file in files]})
+    for name in done["regrouped"]:
         file = Path(name)
         yield Source(file, f"regrouped/{file.parent.name}/{file.name}")
 

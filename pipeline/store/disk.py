@@ -15,11 +15,12 @@ import msgspec
 
 from pipeline.errors import LakeError, TrajtabError
 from pipeline.store.parquet import file_name, write_table
-from pipeline.store.whole import decoded, is_committed, whole_file
+from pipeline.store.whole import decoded, hash_of, is_committed, whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
+    import polars as pl
     from pyarrow.fs import FileSystem
 
     from pipeline.store.protocol import Decision, Draft, Outcome
@@ -159,9 +160,15 @@ def write_folder(folder: Path, draft: Draft) -> None:
     """Write a draft's tables into a new folder, its manifest last, and see them to the disk."""
     with _told(folder):
         folder.mkdir()
-        for name, table in draft.tables.items():
-            write_table(name, table, folder / f"{name}.parquet")
-        _write_bytes(folder / "manifest.json", msgspec.json.encode(draft.told()))
+        files = {name: _written(name, table, folder) for name, table in draft.tables.items()}
+        _write_bytes(folder / "manifest.json", msgspec.json.encode(draft.told(files=files)))
+
+
+def _written(name: str, table: pl.DataFrame, folder: Path) -> dict[str, Any]:
+    """Write one table, and return by what its file is known again: `check` looks for damage."""
+    path = folder / f"{name}.parquet"
+    write_table(name, table, path)
+    return {"name": path.name, "bytes": path.stat().st_size, "hash": hash_of(path)}
 
 
 def _same_disk(one: Path, other: Path) -> bool:

@@ -23,7 +23,7 @@ from pipeline.store.head import manifest_name
 from pipeline.store.leftovers import refuse_unconditional, sweep
 from pipeline.store.parquet import write_table
 from pipeline.store.reading import ObjectReader
-from pipeline.store.transfer import hash_of
+from pipeline.store.whole import hash_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator

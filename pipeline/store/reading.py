@@ -10,8 +10,8 @@ from pipeline.store import cache as caches
 from pipeline.store import head as heads
 from pipeline.store.head import manifest_name
 from pipeline.store.parquet import file_name
-from pipeline.store.transfer import SIDE_BY_SIDE, fetch, fetch_columns, hash_of
-from pipeline.store.whole import damaged, decoded, is_committed
+from pipeline.store.transfer import SIDE_BY_SIDE, fetch, fetch_columns
+from pipeline.store.whole import damaged, decoded, hash_of, is_committed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

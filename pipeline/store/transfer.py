@@ -6,8 +6,6 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from xxhash import xxh3_128
-
 from pipeline.errors import LakeError
 from pipeline.store.client import PART
 
@@ -106,12 +104,3 @@ def _fill(client: Client, name: str, spans: Iterable[Span], handle: int) -> None
         return
     with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
         list(pool.map(one, pieces))
-
-
-def hash_of(path: Path) -> str:
-    """Return the hash by which a file is known again."""
-    told = xxh3_128()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            told.update(block)
-    return told.hexdigest()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
+from xxhash import xxh3_128
 
 from pipeline.errors import LakeError
 
@@ -71,6 +72,15 @@ def whole_file(address: Path, file: str) -> Path:
     if size < _SHORTEST or not first == last == _MAGIC:
         raise damaged(address, file, f"damaged: its {size} bytes are no whole Parquet file")
     return path
+
+
+def hash_of(path: Path) -> str:
+    """Return the hash by which a file is known again."""
+    told = xxh3_128()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            told.update(block)
+    return told.hexdigest()
 
 
 def damaged(address: Path | Address, file: str, what: str) -> LakeError:
