@@ -38,6 +38,8 @@ BY_HAND = [
     # the first b is a stray: the second response has all that the walk waits for
     pytest.param("abc", ["b", "cba"], {"in_order": 1, "in_order_match": 1, "lcs": 1}, id="a stray call before"),
     pytest.param("abcab", ["bc", "ba", "ba"], {"in_order_match": 0, "lcs": 4 / 5}, id="c came too early"),
+    # the walk waits for b, then a; c, d, e are the longest subsequence, and end too late for both
+    pytest.param("babcde", ["cde", "ab"], {"in_order": 2 / 6, "lcs": 3 / 6}, id="the walk's own order"),
     pytest.param("ab", [], {"exact_match": 0, "in_order": 0, "lcs": 0}, id="no call"),
     pytest.param("", ["ab"], {"exact_match": 0, "in_order": 1, "lcs": 1, "prefix_match": 0}, id="nothing expected"),
 ]  # fmt: skip
