@@ -53,6 +53,8 @@ def exceeds(value: float, limit: float) -> bool:
 
     >>> exceeds(0.9 - 0.85, 0.05), exceeds(0.051, 0.05)
     (False, True)
+    >>> exceeds(0.1 + 0.2 - 0.3, 0.0)
+    False
     """
     return value > limit and not isclose(value, limit, rel_tol=1e-9, abs_tol=1e-12)
 

@@ -108,6 +108,21 @@ def test_any_case_under_any_choice(drawn: list[Case], names: list[str], calls: b
         assert {name: found[name] for name in written} == {name: right[name] for name in written}
 
 
+@pytest.mark.parametrize("args", ["exact", "names", "actual_has_expected"])
+def test_each_metric_alone_is_what_it_is_among_all(tmp_path: Path, args: str) -> None:
+    """What it counts is counted, and nothing else need be."""
+    calls = [call("a", {"x": 1}), call("b"), call("a", {"x": 2}), call("a", {"x": 2})]
+    lake = landed(tmp_path, run("r", *calls, expected=[want("b"), want("a", {"x": 2}), want("c")]))
+    more: dict[str, Any] = {"match": {"args": args}}
+    (every,) = each_batch(lake, parse(more, "here"))
+    compared = [name for name, one in metrics().items() if one.family in ("ordered", "overlap")]
+    found = {
+        name: each_batch(lake, policy([name], calls=False, **more))[0].scores[name].item()
+        for name in compared
+    }
+    assert found == every.scores.select(compared).row(0, named=True)
+
+
 def test_alternatives_are_chosen_by_what_is_not_kept(tmp_path: Path) -> None:
     """The second reference is met exactly; nobody asks for exact_match."""
     references = [[want("a"), want("b"), want("c")], [want("a", {"x": 1})]]

@@ -10,6 +10,9 @@ import pytest
 from oracle.policies import Made, Wanted
 from scoring.ruling import Case, differences, judged
 
+from pipeline.errors import InputError
+from pipeline.scoring.matching import keyed
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
@@ -181,3 +184,17 @@ def test_turns() -> None:
     assert not differences(
         row, {"lcs": sum(lengths) / LONG, "tp": sum(found), "recall": sum(found) / LONG}
     )
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 999), (999, 1)])
+def test_more_calls_than_there_is_room_for_are_refused(
+    n: int, m: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Room is for a million calls; with room for 1000 numbers, two of them spare, 998 are taken."""
+    monkeypatch.setattr(keyed, "ORDINAL", 1000)
+    with pytest.raises(InputError, match="has 999 calls; at most 998 can be scored"):
+        judged({"match": {}}, [Case([Wanted("f")] * n, [Made("f", {})] * m)])
+    (row,) = judged(
+        {"match": {}}, [Case([Wanted("f")] * min(n, 998), [Made("f", {})] * min(m, 998))]
+    )
+    assert row["tp"] == 1

@@ -43,6 +43,8 @@ BY_HAND = [
     pytest.param("aabb", ["xb", "ab"], {"position_match": 1 / 4, "prefix_match": 0}, id="each response has its places"),
     # In the log's order nothing stands where it matches; freed, b in 1 and c in 2.
     pytest.param("abc", ["xcb"], {"position_match": 2 / 3, "prefix_match": 0, "in_order": 0, "call_accuracy_position": 2 / 3}, id="behind a gap"),
+    # the walk waits for b, then a; c, d, e are the longest subsequence, and end too late for both
+    pytest.param("babcde", ["cde", "ab"], {"in_order": 2 / 6, "lcs": 3 / 6}, id="the walk's own order"),
     pytest.param("ab", [], {"exact_match": 0, "in_order": 0, "lcs": 0}, id="no call"),
     pytest.param("", ["ab"], {"exact_match": 0, "in_order": 1, "lcs": 1, "prefix_match": 0}, id="nothing expected"),
 ]  # fmt: skip

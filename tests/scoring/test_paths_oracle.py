@@ -72,15 +72,17 @@ def agree_calls(
         assert [call["is_backtrack"] for call in calls] == backtrack_flags(steps, **asked)
 
 
-# A chat: what the model says and calls, and what the tools return. It has no error signal.
+# A chat: what the model says and calls, what the tools return, and here and there how it went.
 said_calls = st.tuples(
-    st.sampled_from("ab"), st.sampled_from(["{}", '{"x":1}', '{"x":2}']), outputs
+    st.sampled_from("ab"),
+    st.sampled_from(["{}", '{"x":1}', '{"x":2}']),
+    st.tuples(outputs, st.sampled_from([None, None, True, False])),
 )
 replies = st.tuples(texts, st.lists(said_calls, max_size=4))
 
 
 def chat(
-    replies: list[tuple[str | None, list[tuple[str, str, str | None]]]],
+    replies: list[tuple[str | None, list[tuple[str, str, tuple[str | None, bool | None]]]]],
 ) -> Iterator[dict[str, Any]]:
     yield {"role": "user", "content": "Do it."}
     for number, (text, called) in enumerate(replies):
@@ -90,16 +92,18 @@ def chat(
             for i, (name, args, _) in zip(ids, called, strict=True)
         ]
         yield {"role": "assistant", "content": text, **({"tool_calls": asked} if asked else {})}
-        for i, (_, _, output) in zip(ids, called, strict=True):
+        for i, (_, _, (output, failed)) in zip(ids, called, strict=True):
+            signal = {} if failed is None else {"is_error": failed}
             if output is not None:
-                yield {"role": "tool", "tool_call_id": i, "content": output}
+                yield {"role": "tool", "tool_call_id": i, "content": output, **signal}
 
 
 @some
 @given(st.lists(st.lists(replies, max_size=8), min_size=1, max_size=15), policies())
-def test_chats_without_an_error_signal(
+def test_chats_with_hardly_an_error_signal(
     chats: list[Any], policy: tuple[str, dict[str, Any]]
 ) -> None:
+    """A call without one, beside others that have one, has not failed; of none nothing is known."""
     text, options = policy
     with tempfile.TemporaryDirectory() as folder:
         lake = Path(folder, "lake")

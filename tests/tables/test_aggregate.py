@@ -80,6 +80,7 @@ def test_three_of_three_is_no_certainty(scores_of_runs):
     row = one(scores_of_runs([{"exact_match": 1, "task_id": t} for t in "abc"]), "exact_match")
     assert row["ci_low"] == pytest.approx(0.4385, abs=5e-5)
     assert row["ci_high"] == 1.0
+    assert (row["min"], row["max"], row["std"]) == (1.0, 1.0, 0.0)
 
 
 def test_equal_values_count_their_tasks_not_their_trials(scores_of_runs):
@@ -88,6 +89,7 @@ def test_equal_values_count_their_tasks_not_their_trials(scores_of_runs):
     row = one(scores_of_runs(runs), "exact_match")
     assert row["ci_low"] == 0.0
     assert row["ci_high"] == pytest.approx(0.5615, abs=5e-5)
+    assert (row["min"], row["max"], row["std"]) == (0.0, 0.0, 0.0)
 
 
 CLUSTERED = [("a", 0), ("a", 1), ("b", 1), ("b", 1), (None, 0)]

@@ -145,6 +145,8 @@ class TestPass:
         row = only(judge(changes(2, 2, 6), rule(max_drop=0.05)))
         assert row["verdict"] == "inconclusive"
         assert f"a drop of {row['mde']:.3g} would be found with power 0.8" in row["reason"]
+        bounds = f"95% bounds {row['lower']:.4g} and {row['upper']:.4g}"
+        assert row["reason"].startswith(f"drop {row['drop']:.4g}, {bounds}, ")
 
     def test_equal_drops_say_nothing_of_what_would_have_been_found(self, judge):
         """Three tasks, .2 each: no larger drop would be found either."""
