@@ -83,7 +83,7 @@ def check(lake: Lake | str | os.PathLike[str], *, policy: str | None = None) -> 
         "replacements": _replacements(state),
         "no_schemas": broken(lake, latest_tasks(lake)),
     }
-    with closing(session(lake, rules, extra, state=state, confined=False)) as con:
+    with closing(session(lake, rules, extra, state=state, confined=False, macros=False)) as con:
         parts = [_offenders(one, select(con, one.query)) for one in every]
     rows = pl.concat([NO_OFFENDER, *parts])
     return Result("check", rows, [f"{len(every)} checks, {counted(rows.height, 'offender')}"])

@@ -113,7 +113,7 @@ def timelines(
     """
     lake = opened(lake)
     rules = policy_of(lake, policy)
-    with closing(session(lake, rules, confined=False)) as con:
+    with closing(session(lake, rules, confined=False, macros=False)) as con:
         runs = _rows(
             con,
             "FROM runs WHERE run_id = $id OR source_id = $id "
