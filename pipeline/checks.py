@@ -99,7 +99,7 @@ def check(
         "replacements": _replacements(state),
         "no_schemas": broken(lake, latest_tasks(lake)),
     }
-    with closing(session(lake, rules, extra, state=state, confined=False)) as con:
+    with closing(session(lake, rules, extra, state=state, confined=False, macros=False)) as con:
         parts = [_offenders(one, select(con, one.query)) for one in every]
     rows = pl.concat([NO_OFFENDER, *parts])
     note = f"{read}{len(every)} checks, {counted(rows.height, 'offender')}"

@@ -117,7 +117,7 @@ def timelines(
     lake = opened(lake)
     run_id = str(run_id)  # DuckDB takes a number for the run "007" where it is given 7.
     rules = policy_of(lake, policy)
-    with closing(session(lake, rules, confined=False)) as con:
+    with closing(session(lake, rules, confined=False, macros=False)) as con:
         runs = _rows(
             con,
             "FROM runs WHERE run_id = $id OR source_id = $id "

@@ -92,14 +92,16 @@ def session(
     *,
     state: Current | None = None,
     confined: bool = True,
+    macros: bool = True,
     threads: int | None = None,
 ) -> DuckDBPyConnection:
     """Open DuckDB with the views of a lake, every macro, and tables of `extra`.
 
     The lake is shown as it was when `state` was found, or else as it is. A session that is not
-    `confined` is for our own queries: it may spill to the disk.
+    `confined` is for our own queries: it may spill to the disk. Of these, those that call no macro
+    do without them (`macros`): making them is half of what it takes to open a small lake.
     """
-    con = connect(threads)
+    con = connect(threads, macros=macros)
     state = state or current(lake, policy)
     for landed in sources(lake, state, policy):
         con.register(landed.name, dataset(landed))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
@@ -74,12 +75,11 @@ def call_pairs(max_size: int = 60) -> SearchStrategy[tuple[list[Call], list[Call
     return st.tuples(call_lists(max_size), call_lists(max_size)) | _related(max_size)
 
 
-@st.composite
-def _repeated_blocks(draw: DrawFn, rows: SearchStrategy[Step], max_size: int) -> list[Step]:
+@cache
+def _blocks(rows: SearchStrategy[Step]) -> SearchStrategy[list[tuple[list[Step], int]]]:
     """Blocks of one to five rows, each several times over: loops, retries and near misses."""
     block = st.lists(rows, min_size=1, max_size=5)
-    blocks = draw(st.lists(st.tuples(block, st.integers(1, 4)), max_size=8))
-    return [row for block_rows, times in blocks for row in block_rows * times][:max_size]
+    return st.lists(st.tuples(block, st.integers(1, 4)), max_size=8)
 
 
 def _with_responses(steps: list[Step]) -> list[Step]:
@@ -92,9 +92,9 @@ def _with_responses(steps: list[Step]) -> list[Step]:
     return numbered
 
 
-@st.composite
-def _runs(draw: DrawFn, max_size: int = 60) -> list[Step]:
-    signal, tokens, captured = draw(st.booleans()), draw(st.booleans()), draw(st.integers(0, 3)) > 0
+@cache
+def _rows(*, signal: bool, tokens: bool, captured: bool) -> SearchStrategy[Step]:
+    """Steps of a log: with error signals, tokens and all arguments, or without."""
     counts = st.none() | st.sampled_from([0, 1, 499, 500, 501, 4 * 10**9])
     logged = {"input_tokens": counts, "output_tokens": counts} if tokens else {}
     call_rows = st.builds(
@@ -102,8 +102,14 @@ def _runs(draw: DrawFn, max_size: int = 60) -> list[Step]:
         calls if captured else actual_calls,
         st.booleans() if signal else st.none(),
     )
-    model_rows = st.builds(Step, st.sampled_from(["llm_call", "final", "message"]), **logged)
-    steps = draw(_repeated_blocks(call_rows | model_rows, max_size))
+    return call_rows | st.builds(Step, st.sampled_from(["llm_call", "final", "message"]), **logged)
+
+
+@st.composite
+def _runs(draw: DrawFn, max_size: int = 60) -> list[Step]:
+    signal, tokens, captured = draw(st.booleans()), draw(st.booleans()), draw(st.integers(0, 3)) > 0
+    blocks = draw(_blocks(_rows(signal=signal, tokens=tokens, captured=captured)))
+    steps = [row for rows, times in blocks for row in rows * times][:max_size]
     return _with_responses(steps) if draw(st.booleans()) else steps
 
 

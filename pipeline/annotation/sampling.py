@@ -163,7 +163,7 @@ def _rank_spread(figures: Sequence[Metric]) -> pl.Expr:
 
 
 def _with_people(lake: Lake, runs: pl.DataFrame) -> pl.DataFrame:
-    with closing(session(lake, DEFAULT)) as con:
+    with closing(session(lake, DEFAULT, macros=False)) as con:
         people = select(con, _PEOPLE)
     spread = pl.col("rank_spread")
     return (

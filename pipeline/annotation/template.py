@@ -49,7 +49,8 @@ def filled_in_later(lake: Lake, policy: Policy, run_keys: pl.Series) -> list[dic
     told only where the run_id alone does not tell the run: who ran should not lead the annotator.
     """
     picked = run_keys.to_frame("run_key")
-    with closing(session(lake, policy, {"picked": picked}, confined=False)) as con:
+    own = {"picked": picked}
+    with closing(session(lake, policy, own, confined=False, macros=False)) as con:
         runs = fetched(con.sql(f"FROM ({_RUNS}) SEMI JOIN picked USING (run_key)"))
         steps = fetched(con.sql(_STEPS.format(columns=", ".join(_STEP))))
     texts = steps.with_columns(_short(steps[name]) for name in _TEXTS)

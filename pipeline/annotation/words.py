@@ -87,7 +87,7 @@ def words(lake: Lake, policy: Policy) -> Words:
     """
     if not lake.annotations():
         raise NotJudgeableError(_nothing(lake))
-    with closing(session(lake, policy, confined=False)) as con:
+    with closing(session(lake, policy, confined=False, macros=False)) as con:
         said = select(con, "FROM annotations").sort(*_RUN, "annotator_id")
         steps = select(con, _STEPS)
     if said.is_empty():

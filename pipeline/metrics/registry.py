@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pipeline.policy import Policy
 
-METRICS_VERSION = 4
+METRICS_VERSION = 5
 """Part of every score batch's name: raise it when a number would change."""
 
 

@@ -50,5 +50,5 @@ def annotation_columns(lake: Lake | str | os.PathLike[str]) -> pl.DataFrame:
         f"SELECT run_key, {means} FROM annotations "  # noqa: S608 - names of our own
         "WHERE run_key IS NOT NULL GROUP BY run_key ORDER BY run_key"
     )
-    with closing(session(lake, DEFAULT)) as con:
+    with closing(session(lake, DEFAULT, macros=False)) as con:
         return select(con, asked).cast(_SCHEMA)

@@ -146,8 +146,14 @@ def marked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made(tmp_path_factory.mktemp("marked"), runs, words)
 
 
-def test_precision_and_recall_by_hand(marked: Path) -> None:
-    (row,) = agreement(marked).tables["detector"].to_dicts()
+@pytest.fixture(scope="module")
+def judged(marked: Path) -> Result:
+    """What is said of all three."""
+    return agreement(marked)
+
+
+def test_precision_and_recall_by_hand(judged: Result) -> None:
+    (row,) = judged.tables["detector"].to_dicts()
     assert (row["window"], row["similarity"]) == (8, None)
     # 6 decided steps of r1, 6 of r2, 2 of r3.
     assert (row["n_runs"], row["n_steps"]) == (3, 14)
@@ -155,13 +161,12 @@ def test_precision_and_recall_by_hand(marked: Path) -> None:
     assert (row["precision"], row["recall"], row["f1"]) == (2 / 3, 2 / 4, 4 / 7)
 
 
-def test_the_sweep_by_hand(marked: Path) -> None:
-    result = agreement(marked)
+def test_the_sweep_by_hand(judged: Result) -> None:
     found = {
         (row["window"], row["similarity"]): (row["n_flagged"], row["n_both"])
-        for row in result.tables["sweep"].to_dicts()
+        for row in judged.tables["sweep"].to_dicts()
     }
-    assert len(found) == result.tables["sweep"].height == 70
+    assert len(found) == judged.tables["sweep"].height == 70
     # Within 1 step only r1's step 1 repeats (4 is left out); within 2 step 3 does too; within 4
     # r2's last call does not yet, within 6 it does.
     assert [found[window, None] for window in (1, 2, 4, 6)] == [(1, 1), (2, 2), (2, 2), (3, 2)]
@@ -169,15 +174,15 @@ def test_the_sweep_by_hand(marked: Path) -> None:
     assert [found[2, alike] for alike in (0.95, 0.9, 0.6)] == [(2, 2), (3, 3), (3, 3)]
     # The best: 3 of 3 flagged, 3 of 4 marked: F1 6/7. Of equals the greatest similarity, then
     # the shortest window.
-    assert result.facts == {"recommended": {"window": 2, "similarity": 0.9}}
+    assert judged.facts == {"recommended": {"window": 2, "similarity": 0.9}}
     assert (
         "recommended: [backtracking] window = 2, similarity = 0.9 (F1 0.857; in use 0.571), "
         "chosen on the 3 runs it is measured on"
-    ) in result.notes
+    ) in judged.notes
 
 
-def test_what_the_figures_leave_out_is_said(marked: Path) -> None:
-    notes = agreement(marked).notes
+def test_what_the_figures_leave_out_is_said(judged: Result) -> None:
+    notes = judged.notes
     assert "8 annotations of 6 runs by 2 annotators" in notes
     assert "left out: 1 step that as many annotators marked as did not" in notes
     assert "left out: 1 judged run with calls not captured" in notes
@@ -185,9 +190,9 @@ def test_what_the_figures_leave_out_is_said(marked: Path) -> None:
     assert any(n.startswith("warning: 1 annotation of no run of the lake") for n in notes)
 
 
-def test_steps_as_units(marked: Path) -> None:
+def test_steps_as_units(judged: Result) -> None:
     """r1 alone was judged by two: 7 decision steps, of which they differ in one."""
-    row = agreement(marked).rows.filter(item="backtrack_steps").row(0, named=True)
+    row = judged.rows.filter(item="backtrack_steps").row(0, named=True)
     assert (row["n_annotators"], row["n_units"], row["n_values"]) == (2, 7, 14)
     assert (row["alpha_ordinal"], row["alpha_interval"]) == (None, None)
     # 14 values, 7 of them marks; one unit of 7 differs: 1 − 13·2 / (2·7·7).

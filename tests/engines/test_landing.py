@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from shutil import copytree
 
 import polars as pl
 import pytest
@@ -25,14 +26,21 @@ def content(lake):
     return [batch.name for batch in found.batches()], pl.concat(frames)
 
 
-@pytest.fixture
-def export(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory):
     """Small files that share batches, around a large one that fills three."""
-    monkeypatch.setattr(chunks, "MOST_RECORDS", 40)
+    folder = tmp_path_factory.mktemp("export")
     for number, runs in enumerate((7, 9, 100, 30, 5, 20)):
-        sample(tmp_path / "export" / str(number), runs=runs, seed=number)
-        (tmp_path / "export" / str(number) / "tasks.jsonl").unlink()
-    return tmp_path / "export"
+        sample(folder / str(number), runs=runs, seed=number)
+        (folder / str(number) / "tasks.jsonl").unlink()
+    return folder
+
+
+@pytest.fixture
+def export(logs, tmp_path, monkeypatch):
+    """Give a copy of the logs; their batches are small."""
+    monkeypatch.setattr(chunks, "MOST_RECORDS", 40)
+    return copytree(logs, tmp_path / "export")
 
 
 def test_the_same_batches_in_the_same_order(export, tmp_path):

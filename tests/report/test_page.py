@@ -235,7 +235,7 @@ class TestCommand:
         told = "labels keep 2 fields not known to trajtab, in so many records: mood (1), zz (1)"
         assert told in capsys.readouterr().err
 
-    def test_logs_land_in_a_lake_of_their_own(self, tmp_path, capsys):
+    def test_logs_land_in_a_lake_of_their_own(self, text, tmp_path, capsys):
         assert trajtab("report", "night.jsonl") == 0
         shown = capsys.readouterr()
         place = place_of(["night.jsonl"])
@@ -248,7 +248,7 @@ class TestCommand:
         means, spread = shown.out.split("\n\n")
         assert re.search(r"^recall +4 +3 +0 +1 ", means, re.MULTILINE)
         assert re.search(r"^recall +3 +0\.5 +1 +1 +1 +higher$", spread, re.MULTILINE)
-        assert (tmp_path / "report.html").read_text() == report(place)
+        assert (tmp_path / "report.html").read_text() == text
 
     def test_the_same_logs_again_change_nothing(self, tmp_path, capsys):
         trajtab("report", "night.jsonl")

@@ -28,7 +28,7 @@ Outcomes: TypeAlias = dict[tuple[int, int], Outcome]
 
 def outcomes(lake: Lake, run_keys: Sequence[int], policy: Policy) -> Outcomes:
     """Return what came of every call of these runs."""
-    with closing(session(lake, policy, confined=False)) as con:
+    with closing(session(lake, policy, confined=False, macros=False)) as con:
         found = con.execute(
             "SELECT run_key, step_index, is_error, coalesce(error, output) FROM steps "
             "WHERE kind = 'tool_call' AND run_key IN (SELECT unnest($keys::UBIGINT[]))",
