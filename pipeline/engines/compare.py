@@ -13,7 +13,7 @@ from pipeline.engines.shelf import address
 from pipeline.engines.units import plan
 from pipeline.lake import Lake
 from pipeline.tables import arms, pairing, spreads
-from pipeline.tables.fixed_point import amounts
+from pipeline.tables.scales import amounts
 
 if TYPE_CHECKING:
     import os

@@ -22,6 +22,7 @@ from pipeline.tables.aggregate import aggregate_sums
 from pipeline.tables.groups import groups_of, named, per_group, quoted, same
 from pipeline.tables.nulls import null_notes
 from pipeline.tables.percentiles import column_of
+from pipeline.tables.scales import amounts, create_scales, extremes
 from pipeline.tables.session import unmatched
 from pipeline.tables.unreferenced import unreferenced
 
@@ -135,11 +136,11 @@ def _scales(
     metrics: Sequence[Metric],
 ) -> bytes | None:
     """Return the table `scales` of all parts; None where no metric is an amount."""
-    if not fixed_point.amounts(metrics):
+    if not amounts(metrics):
         return None
-    work = Ask(question.scores, names, fixed_point.extremes)
+    work = Ask(question.scores, names, extremes)
     exact(con, "grouped", received(engine.map_units(work, question.units)))
-    fixed_point.create_scales(con, metrics, groups_of(names.by))
+    create_scales(con, metrics, groups_of(names.by))
     return sent(con.table("scales"))
 
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from pipeline.policy import Policy, UserMetric
 
+OF_TABLES = frozenset({"group_id", "in_baseline", "in_candidate", "n", "n_total", "task"})
+"""Columns that tables count and number by, beside those of metrics."""
+
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 _NO_INVARIANTS = (
@@ -124,7 +127,7 @@ def own(policy: Policy, known: Iterable[str]) -> list[Metric]:
     Raises:
         InputError: a name is no identifier, or taken by a metric or a column.
     """
-    taken = {name.lower() for name in (*known, *ScoreKeys.names(), *Runs.names())}
+    taken = {name.lower() for name in (*known, *ScoreKeys.names(), *Runs.names(), *OF_TABLES)}
     found = []
     for metric in policy.metric:
         _check(metric.name, taken)

@@ -10,20 +10,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pipeline import queries
-from pipeline.tables.groups import aliases, per_group, quoted, same
+from pipeline.tables.groups import per_group, quoted, same
 from pipeline.tables.nulls import OF_SUMS, conditions
+from pipeline.tables.scales import SCALES, amounts, create_scales, each, literal, own_units
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from duckdb import DuckDBPyConnection
 
     from pipeline.metrics.metric import Metric
     from pipeline.tables.groups import Group
-
-SCALES = {"flag": 1.0, "count": 1.0, "fraction": 2.0**49}
-"""Scales that need no look at the values; amounts have one per group, so that one group's
-largest value does not coarsen another's."""
 
 
 def create_sums(
@@ -62,56 +59,11 @@ def roll_up(con: DuckDBPyConnection, metrics: Sequence[Metric], groups: Sequence
         con.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS {query}")
 
 
-def units(metric: Metric, value: str, scale: str) -> str:
-    """Return the SQL of a metric's value in whole units; flags and counts are whole as they are."""
-    return f"{value}::BIGINT" if metric.kind in ("flag", "count") else f"fixed({value}, {scale})"
-
-
-def literal(scale: float) -> str:
-    """Return a scale as SQL: a text cast is exact, a bare literal might be read as a decimal."""
-    return f"'{scale!r}'::DOUBLE"
-
-
-def create_scales(
-    con: DuckDBPyConnection, metrics: Sequence[Metric], groups: Sequence[Group]
-) -> None:
-    """Create the table `scales`, of the metrics that are amounts: one row per group."""
-
-    def scale(metric: Metric) -> str:
-        name = quoted(metric.name)
-        return f"scale_of(min({name})::DOUBLE, max({name})::DOUBLE)"
-
-    if open_ended := amounts(metrics):
-        query = per_group(groups, _each(open_ended, "scale", scale))
-        con.execute(f"CREATE OR REPLACE TEMP TABLE scales AS {query}")
-
-
-def extremes(metrics: Sequence[Metric], groups: Sequence[Group]) -> str:
-    """Return the query of two rows per group, from which follow the same scales as from `grouped`.
-
-    Those of several parts of the runs, one below the other, say the same as all runs.
-    """
-
-    def ends(metric: Metric) -> str:
-        name = quoted(metric.name)
-        return f"unnest([min({name})::DOUBLE, max({name})::DOUBLE]) AS {name}"
-
-    by = aliases(groups)
-    columns = ", ".join([*([by] if by else []), *map(ends, amounts(metrics))])
-    of_group = f"GROUP BY {by}" if by else ""
-    return f"SELECT {columns} FROM grouped {of_group}"  # noqa: S608 - quoted names
-
-
 def merged(metrics: Sequence[Metric], groups: Sequence[Group], parts: str) -> str:
     """Return the query of the rows of `by_task` from a table that has several of one task."""
     keys = "".join(f"{quoted(group.alias)}, " for group in groups)
-    added = _each(metrics, "task_sums", lambda m: f"merged({quoted(f'task_sums_{m.name}')})")
+    added = each(metrics, "task_sums", lambda m: f"merged({quoted(f'task_sums_{m.name}')})")
     return f"SELECT {keys}suite, task_id, {added} FROM {parts} GROUP BY ALL"  # noqa: S608 - same
-
-
-def amounts(metrics: Sequence[Metric]) -> list[Metric]:
-    """Return the metrics whose scale depends on their values."""
-    return [metric for metric in metrics if metric.kind not in SCALES]
 
 
 def by_task(metrics: Sequence[Metric], groups: Sequence[Group]) -> str:
@@ -119,7 +71,7 @@ def by_task(metrics: Sequence[Metric], groups: Sequence[Group]) -> str:
 
     Runs without a task are rows too.
     """
-    gathered = _each(metrics, "task_sums", lambda m: f"gathered({_units(m)})")
+    gathered = each(metrics, "task_sums", lambda m: f"gathered({own_units(m)})")
     return f"""
         SELECT {_keys(groups)}suite, task_id, {gathered}
         FROM {_source(metrics, groups)}
@@ -137,7 +89,7 @@ def by_kind(metrics: Sequence[Metric], groups: Sequence[Group], *, means_only: b
     return f"""
         SELECT
             {_keys(groups)}{told} AS kind, count(*) AS n_rows,
-            {_each(metrics, "sums", summed)}, {_each(metrics, "pooled", pooled)}
+            {each(metrics, "sums", summed)}, {each(metrics, "pooled", pooled)}
         FROM {"grouped" if means_only else _source(metrics, groups)}
         GROUP BY ALL"""  # noqa: S608 - same
 
@@ -154,7 +106,7 @@ def _summed(metric: Metric) -> str:
     if metric.kind == "flag":
         return f"summed_flags({name})"
     macro = "summed_fractions" if metric.kind == "fraction" else "summed"
-    return f"{macro}({name}, {_units(metric)})"
+    return f"{macro}({name}, {own_units(metric)})"
 
 
 def _ends(metric: Metric) -> str:
@@ -178,7 +130,7 @@ def _ranges(metrics: Sequence[Metric], groups: Sequence[Group]) -> str:
         scale = literal(SCALES[metric.kind]) if metric.kind in SCALES else own
         return f"{{'lo': min({part}.lo), 'hi': max({part}.hi), 'scale': {scale}}}"
 
-    return per_group(groups, _each(metrics, "range", spread), "by_kind")
+    return per_group(groups, each(metrics, "range", spread), "by_kind")
 
 
 def _numbered(groups: Sequence[Group], table: str) -> str:
@@ -204,11 +156,11 @@ def _sums(metrics: Sequence[Metric], groups: Sequence[Group]) -> str:
 
     return f"""
         SELECT kind & 1 > 0 AS alone, kind & 2 > 0 AS errored, kind & 4 > 0 AS vacuous,
-            * REPLACE ({_each(metrics, "sums", part)})
+            * REPLACE ({each(metrics, "sums", part)})
         FROM ({_numbered(groups, "by_kind")})
         UNION ALL BY NAME
         SELECT task_id IS NULL AS alone, false AS errored, false AS vacuous,
-            group_id, alone::INTEGER AS kind, 0 AS n_rows, {_each(metrics, "sums", totals)}
+            group_id, alone::INTEGER AS kind, 0 AS n_rows, {each(metrics, "sums", totals)}
         FROM ({_numbered(groups, "by_task")})
         GROUP BY ALL"""  # noqa: S608 - same
 
@@ -217,8 +169,8 @@ def _betweens(metrics: Sequence[Metric]) -> str:
     def column(prefix: str, metric: Metric) -> str:
         return quoted(f"{prefix}_{metric.name}")
 
-    whole = _each(metrics, "whole", lambda m: f"merged({column('sums', m)})")
-    between = _each(
+    whole = each(metrics, "whole", lambda m: f"merged({column('sums', m)})")
+    between = each(
         metrics,
         "between",
         lambda m: f"between_tasks(deviation({column('task_sums', m)}, {column('whole', m)}))",
@@ -230,22 +182,6 @@ def _betweens(metrics: Sequence[Metric]) -> str:
         GROUP BY group_id"""  # noqa: S608 - same
 
 
-def _each(metrics: Sequence[Metric], prefix: str, sql: Callable[[Metric], str]) -> str:
-    """Return one column per metric, named prefix_NAME."""
-    return ", ".join(f"{sql(metric)} AS {quoted(f'{prefix}_{metric.name}')}" for metric in metrics)
-
-
 def _keys(groups: Sequence[Group]) -> str:
     names = (quoted(group.alias) for group in groups)
     return "".join(f"grouped.{name} AS {name}, " for name in names)
-
-
-def _units(metric: Metric) -> str:
-    return units(metric, quoted(metric.name), _scale(metric))
-
-
-def _scale(metric: Metric) -> str:
-    """Return the SQL of a metric's scale: a column of `scales` for amounts."""
-    if metric.kind in SCALES:
-        return literal(SCALES[metric.kind])
-    return quoted(f"scale_{metric.name}")

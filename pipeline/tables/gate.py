@@ -8,10 +8,11 @@ import polars as pl
 from xxhash import xxh3_128_hexdigest
 
 from pipeline.duck import fetched
-from pipeline.errors import InputError, UnknownNameError
 from pipeline.statistics.needs import require_statistics
 from pipeline.tables.arms import BASELINE, CANDIDATE, Asked, opened_arms
-from pipeline.tables.gate_file import GateFile, load
+from pipeline.tables.gate_asked import metrics_of, refuse_without_baseline
+from pipeline.tables.gate_file import load
+from pipeline.tables.gate_trial import FIVE_PERCENT, SPLITS, self_test
 from pipeline.tables.pairing import paired
 from pipeline.tables.result import Result, directions
 from pipeline.tables.tasks import find_flips, named_tasks, only_in, tell_only_in
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from pipeline.lake import Lake
     from pipeline.metrics.metric import Metric
     from pipeline.tables.arms import Opened
+    from pipeline.tables.gate_file import GateFile
+
+__all__ = ["EXIT_CODES", "FIVE_PERCENT", "SPLITS", "exit_code", "gate", "self_test"]
 
 SCHEMA: dict[str, Any] = {
     "metric": pl.String, "rule": pl.String, "verdict": pl.String, "reason": pl.String,
@@ -33,8 +37,6 @@ SCHEMA: dict[str, Any] = {
     "highest": pl.Float64, "highest_task": pl.String,
 }  # fmt: skip
 EXIT_CODES = {"pass": 0, "fail": 1}
-FIVE_PERCENT = "preset:five-percent"
-SPLITS = 400
 UNKNOWN = 3
 """The exit code of what is inconclusive or not judgeable."""
 
@@ -129,81 +131,6 @@ def gate(
     notes = [f"verdict: {facts['verdict']}", f"gate: {gate}", *arms.notes]
     notes += tell_only_in(lone, compared, tasks)
     return Result("gate", found, notes, tables, facts, directions(listed))
-
-
-def self_test(
-    lake: Lake | str | os.PathLike[str],
-    *,
-    arm: str | None = None,
-    gate: str | os.PathLike[str] = FIVE_PERCENT,
-    splits: int = SPLITS,
-    policy: str | os.PathLike[str] | None = None,
-) -> Result:
-    """Try a gate on one arm against itself: how often does it raise a false alarm?
-
-    The trials of each task are split in two at random, many times, and the gates that compare
-    judge one half against the other. Tasks with one trial cannot be split and are left out. Halves
-    are smaller than arms, so that more is inconclusive than in earnest.
-
-    Args:
-        lake: the lake, or its path.
-        arm: a SQL condition over the columns of runs; None is all of them.
-        gate: the gate file, or `preset:NAME`.
-        splits: how many.
-        policy: the policy's file or preset; None is the lake's own.
-
-    Raises:
-        InputError: the filter matches no run, no gate compares, fewer than 1 split, or the extra
-            `stats` is not installed.
-        NotJudgeableError: no task has two runs with values.
-        QueryError: DuckDB refuses the filter.
-    """
-    require_statistics("a gate")
-    if splits < 1:
-        raise InputError(f"{splits} splits: at least 1 is needed")
-    from pipeline.tables import self_test as splitting  # noqa: PLC0415 - an extra, slow to load
-
-    told, _ = load(gate)
-    with opened_arms(lake, [Asked(CANDIDATE, arm, policy)]) as arms:
-        listed = metrics_of(told, arms)
-        rows = splitting.run(arms, told, listed, splits)
-    told_of = f"each task's trials split in two at random, {splits} times, seed {told.seed}"
-    notes = [*arms.notes, f"gate: {gate}; {told_of}"]
-    return Result("gate_self_test", rows, notes, better=directions(listed))
-
-
-def refuse_without_baseline(told: GateFile, baseline: str | None) -> None:
-    """Refuse a gate that compares where there is nothing to compare with.
-
-    Raises:
-        InputError: there is one.
-    """
-    needing = [one for one in told.gate if one.compares]
-    if needing and baseline is None:
-        raise InputError(
-            f"gate on {needing[0].metric}: {needing[0].rule} needs a baseline; give --baseline"
-        )
-
-
-def metrics_of(told: GateFile, arms: Opened) -> list[Metric]:
-    """Return the metrics of the gates, each once.
-
-    Raises:
-        InputError: a gate limits the drop of a metric that has no better direction.
-        UnknownNameError: no such metric.
-    """
-    try:
-        listed = arms.metrics([one.metric for one in told.gate])
-    except UnknownNameError as error:
-        raise UnknownNameError(f"the gate file names an {error}") from error
-    neither = {metric.name for metric in listed if metric.better == "neither"}
-    for one in told.gate:
-        if one.compares and one.metric in neither:
-            raise InputError(
-                f"gate on {one.metric}: neither direction is better, so it cannot drop; "
-                "use min and max"
-            )
-    return listed
 
 
 def _judged(

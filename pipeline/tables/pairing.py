@@ -13,8 +13,8 @@ import polars as pl
 from pipeline import queries
 from pipeline.plain import frame
 from pipeline.tables.arm_runs import ARMS, value_of
-from pipeline.tables.fixed_point import SCALES, literal, units
 from pipeline.tables.groups import quoted
+from pipeline.tables.scales import SCALES, literal, units
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

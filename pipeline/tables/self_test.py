@@ -15,9 +15,9 @@ from pipeline.errors import InputError, NotJudgeableError
 from pipeline.statistics.bootstrap import AT_ONCE, resample_each
 from pipeline.statistics.differences import Differences, mean_of
 from pipeline.tables.arm_runs import value_of
-from pipeline.tables.fixed_point import literal, units
 from pipeline.tables.gate_rules import ALPHA, FAIL, INCONCLUSIVE, PASS, judge_drop
 from pipeline.tables.pairing import scales_of
+from pipeline.tables.scales import literal, units
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

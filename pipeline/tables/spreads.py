@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import polars as pl
 
 from pipeline.tables.arm_runs import value_of
-from pipeline.tables.fixed_point import literal
 from pipeline.tables.groups import quoted
 from pipeline.tables.pairing import SIDES, create_sides, scales_of
 from pipeline.tables.percentiles import QUANTILES, names_of, quantiles_of, together
+from pipeline.tables.scales import literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

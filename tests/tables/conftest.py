@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
+from arms import ARMS
+from arms import lake_of as lake_of_arms
+from tables.gates import write
 
 from pipeline.current import score_name, tasks_of
 from pipeline.duck import connect
@@ -14,6 +17,7 @@ from pipeline.lake import Lake
 from pipeline.policy import DEFAULT
 from pipeline.schema import Runs as RunsTable
 from pipeline.score_columns import scores_schema
+from pipeline.tables.gate import gate
 from pipeline.tasks import latest_tasks
 
 if TYPE_CHECKING:
@@ -21,6 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from duckdb import DuckDBPyConnection
+
+    from pipeline.tables.result import Result
 
     Runs = pl.DataFrame | Iterable[dict[str, Any]]
 
@@ -84,3 +90,16 @@ def lake_of(tmp_path: Path) -> Callable[..., Lake]:
         return lake
 
     return make
+
+
+@pytest.fixture
+def judge(tmp_path: Path) -> Callable[..., Result]:
+    """Return a function that judges runs by gates, spelled as the lines of a gate file."""
+    numbers = count()
+
+    def judged(runs: pl.DataFrame, *gates: str, arms: dict[str, str] = ARMS, **more: Any) -> Result:
+        number = next(numbers)
+        lake = lake_of_arms(tmp_path / f"gated-{number}", runs, **more)
+        return gate(lake, **arms, gate=write(tmp_path / f"{number}.toml", *gates))
+
+    return judged
