@@ -88,7 +88,10 @@ def test_what_a_telling_name_names_is_masked_whole(name: str) -> None:
 
 def test_values_under_a_telling_key_are_masked_however_deep() -> None:
     """Texts and numbers are; what can be no secret stays."""
-    told = {"token": {"a": [{"b": 1, "c": "d", "e": ""}], "f": True, "g": None}, "n": [1, "d", True]}
+    told = {
+        "token": {"a": [{"b": 1, "c": "d", "e": ""}], "f": True, "g": None},
+        "n": [1, "d", True],
+    }
     masked = {"a": [{"b": "[redacted]", "c": "[redacted]", "e": ""}], "f": True, "g": None}
     assert redact_value(told) == {"token": masked, "n": [1, "d", True]}
 

@@ -192,6 +192,24 @@ def test_a_tolerance_is_exact_in_decimals(tolerance: float) -> None:
     assert matches(told, of_x(far)) == [0] * len(far)
 
 
+@pytest.mark.parametrize("rule", [{"tolerance": 1}, {"tolerance": 1, "unordered": True}])
+def test_a_tolerance_reaches_into_lists_and_no_list_is_like_anything_else(rule: Any) -> None:
+    told = policy(*({"arg": "x", name: value} for name, value in rule.items()))
+    near = of_x([([1, 5], [2, 4.5]), ([], []), ([[1], "a"], [[1.5], "a"])])
+    far = of_x(
+        [
+            ([1, 5], [2, 7]),
+            ([1, 5], [1]),
+            ([1, 5], "15"),
+            ([1, 5], {"0": 1, "1": 5}),
+            ("15", [1, 5]),
+            ([], None),
+        ]
+    )
+    assert matches(told, near) == [1] * len(near)
+    assert matches(told, far) == [0] * len(far)
+
+
 def test_a_pattern_is_the_expected_value_and_matches_in_full() -> None:
     told = policy({"arg": "x", "pattern": "regex"})
     full = [
