@@ -213,6 +213,11 @@ class TestOwnLimits:
         assert [arm["arm"] for arm in found.facts["arms"]] == ["candidate"]
         assert all(table.is_empty() for table in found.tables.values())
 
+    def test_where_neither_direction_is_better_there_are_limits_all_the_same(self, judge):
+        runs = arms("n_tools", [(i, [], 4 + i) for i in range(3)])
+        row = only(judge(runs, rule("n_tools", min=4, max=6), arms={"candidate": CANDIDATE}))
+        assert (row["verdict"], row["mean"]) == ("pass", 5.0)
+
     def test_a_mean_at_the_limit_keeps_to_it(self, judge):
         """.7, .8 and .9 sum to a bit less than 2.4 in binary."""
         runs = arms("f1", [("a", [], 0.7), ("b", [], 0.8), ("c", [], 0.9)])
