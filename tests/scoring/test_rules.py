@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 from oracle import Invalid
+from oracle.policies import Made, Wanted
+from scoring.ruling import Case, judged
 from scoring.spelling import Pair, matches, of_x, policy
 
 from pipeline.errors import InputError
@@ -272,3 +274,14 @@ def test_text_with_leading_zeros_never_equals_a_number(kind: str) -> None:
     assert found == [0, 0, 0, 0, 0, 1]
     for mode in ("actual_has_expected", "expected_has_actual"):
         assert matches(policy(told, args=mode), of_x(pairs)) == [0] * 5
+
+
+@pytest.mark.parametrize("expected", [[], [Wanted("g", {})]])
+def test_rules_hold_for_tools_that_no_reference_names(expected: list[Wanted]) -> None:
+    """Two calls that a rule makes equal repeat each other, whatever was expected."""
+    calls = [Made("f", {"x": " a"}), Made("f", {"x": "a"})]
+    rows = [
+        judged(told, [Case(expected, calls)])[0] for told in (policy({"strip": True}), policy())
+    ]
+    assert [row["n_duplicate"] for row in rows] == [1, 0]
+    assert [row["backtracking_rate_calls"] for row in rows] == [0.5, 0.0]
