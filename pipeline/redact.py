@@ -20,7 +20,7 @@ _GIVEN = rf"""{_NAMES}\\*["']?\s*[:=]\s*"""
 _QUOTED = re.compile(
     rf"""(?isx)
     ({_GIVEN}(?P<escape>\\*)(?P<quote>["']))
-    (?: (?P=escape)\\ (?: (?P=escape)[\\"'] | [^\\] )
+    (?: (?P=escape)\\ (?: (?P=escape)[\\"] | [^\\] )
       | (?!(?P=quote))[^\\]
     )+
     """

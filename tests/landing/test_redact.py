@@ -15,7 +15,7 @@ from pipeline.lake import Lake
 from pipeline.landing.batch.masking import withhold
 from pipeline.landing.land import land
 from pipeline.landing.model import Run, Step
-from pipeline.redact import redact, redact_value
+from pipeline.redact import excerpt, redact, redact_value
 from pipeline.scoring import score
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ SECRETS = [
     *("AKIA0123456789AB", "ASIA0123456789AB", "AIza0123456789_abcdef-xyz"),
     *("eyJhbGciOiJ.eyJzdWIiOiI.c2ln_-", "eyJhbGciOiJ.eyJzdWIiOiI."),
     *("Bearer 0123.~+/=-", "bearer 01234567", "a.b+c%d_e-f@mail.example.org"),
+    "ada@a.b.c.d.e.f.example.org",
 ]
 NO_SECRETS = [
     *("sk-0123abc", "sk_live_0123abc", "task-force", "ghp_0123456789abcde", "xoxz-01234567"),
@@ -81,8 +82,23 @@ NAMES = [
 @pytest.mark.parametrize("name", NAMES)
 def test_what_a_telling_name_names_is_masked_whole(name: str) -> None:
     assert redact_value({name: PHRASE, "n": 1}) == {name: "[redacted]", "n": 1}
-    assert redact(f"{name}=sesame n=1") == f"{name}=[redacted] n=1"
+    assert redact(f"{name}=ses n=1") == f"{name}=[redacted] n=1"
     assert redact(f"{name}: Basic c2VzYW1l; n") == f"{name}: [redacted]; n"
+
+
+def test_values_under_a_telling_key_are_masked_however_deep() -> None:
+    """Texts and numbers are; what can be no secret stays."""
+    told = {
+        "token": {"a": [{"b": 1, "c": "d", "e": ""}], "f": True, "g": None},
+        "n": [1, "d", True],
+    }
+    masked = {"a": [{"b": "[redacted]", "c": "[redacted]", "e": ""}], "f": True, "g": None}
+    assert redact_value(told) == {"token": masked, "n": [1, "d", True]}
+
+
+@pytest.mark.parametrize(("size", "shown"), [(200, "x" * 200), (201, "x" * 199 + "…")])
+def test_an_excerpt_is_200_characters_at_most(size: int, shown: str) -> None:
+    assert excerpt(b"x" * size) == shown
 
 
 @pytest.mark.parametrize("phrase", [PHRASE, "a b", 'say "sesame"', "it's open", "back\\", "s"])

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 from oracle import Invalid
+from oracle.policies import Made, Wanted
+from scoring.ruling import Case, judged
 from scoring.spelling import Pair, matches, of_x, policy
 
 from pipeline.errors import InputError
@@ -192,6 +194,24 @@ def test_a_tolerance_is_exact_in_decimals(tolerance: float) -> None:
     assert matches(told, of_x(far)) == [0] * len(far)
 
 
+@pytest.mark.parametrize("rule", [{"tolerance": 1}, {"tolerance": 1, "unordered": True}])
+def test_a_tolerance_reaches_into_lists_and_no_list_is_like_anything_else(rule: Any) -> None:
+    told = policy(*({"arg": "x", name: value} for name, value in rule.items()))
+    near = of_x([([1, 5], [2, 4.5]), ([], []), ([[1], "a"], [[1.5], "a"])])
+    far = of_x(
+        [
+            ([1, 5], [2, 7]),
+            ([1, 5], [1]),
+            ([1, 5], "15"),
+            ([1, 5], {"0": 1, "1": 5}),
+            ("15", [1, 5]),
+            ([], None),
+        ]
+    )
+    assert matches(told, near) == [1] * len(near)
+    assert matches(told, far) == [0] * len(far)
+
+
 def test_a_pattern_is_the_expected_value_and_matches_in_full() -> None:
     told = policy({"arg": "x", "pattern": "regex"})
     full = [
@@ -254,3 +274,14 @@ def test_text_with_leading_zeros_never_equals_a_number(kind: str) -> None:
     assert found == [0, 0, 0, 0, 0, 1]
     for mode in ("actual_has_expected", "expected_has_actual"):
         assert matches(policy(told, args=mode), of_x(pairs)) == [0] * 5
+
+
+@pytest.mark.parametrize("expected", [[], [Wanted("g", {})]])
+def test_rules_hold_for_tools_that_no_reference_names(expected: list[Wanted]) -> None:
+    """Two calls that a rule makes equal repeat each other, whatever was expected."""
+    calls = [Made("f", {"x": " a"}), Made("f", {"x": "a"})]
+    rows = [
+        judged(told, [Case(expected, calls)])[0] for told in (policy({"strip": True}), policy())
+    ]
+    assert [row["n_duplicate"] for row in rows] == [1, 0]
+    assert [row["backtracking_rate_calls"] for row in rows] == [0.5, 0.0]

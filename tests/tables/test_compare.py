@@ -22,6 +22,7 @@ from pipeline.errors import InputError, QueryError, UnknownNameError
 from pipeline.scoring import score
 from pipeline.tables import arms as arms_module
 from pipeline.tables.compare import compare
+from pipeline.tables.gate import gate
 
 
 @pytest.fixture
@@ -327,6 +328,13 @@ def test_two_policies_of_one_lake(tmp_path):
     assert (row["baseline_mean"], row["candidate_mean"]) == (0.0, 1.0)
     assert sum("policy: args" in note for note in found.notes) == 2
     assert len({arm["policy"] for arm in found.facts["arms"]}) == 2
+    (tmp_path / "gate.toml").write_text('[[gate]]\nmetric = "f1"\nmax_drop = 0.05\n')
+    arms = {"baseline": "true", "candidate": "true", "gate": tmp_path / "gate.toml"}
+    for side, right in (("candidate", (0.0, 1.0)), ("baseline", (1.0, 0.0))):
+        row = gate(made, **arms, **{f"{side}_policy": str(tmp_path / "names.toml")}).rows.row(
+            0, named=True
+        )
+        assert (row["baseline_mean"], row["candidate_mean"]) == right
 
 
 def test_same_lake_and_seed_give_the_same_bytes_on_any_number_of_threads(lake, monkeypatch):

@@ -50,8 +50,26 @@ class TestOwnLimits:
             only(judge(runs, rule("error_rate", max=0.01), arms=only_candidate))["verdict"]
             == "pass"
         )
+        row = only(judge(runs, rule("error_rate", max=0.005), arms=only_candidate))
+        told = "mean of all its tasks 0.01 > max 0.005"
+        assert (row["verdict"], row["reason"]) == ("fail", told)
+        loose = rule("error_rate", max=0.05, task_ceiling=0.2)
+        assert only(judge(runs, loose, arms=only_candidate))["verdict"] == "pass"
         row = only(judge(runs, rule("error_rate", task_ceiling=0.05), arms=only_candidate))
         assert row["reason"] == "task 3: 0.1 > task_ceiling 0.05"
+
+    def test_without_a_baseline_there_is_one_arm_and_nothing_to_compare(self, judge):
+        runs = arms("f1", [(i, 0.5, 0.9) for i in range(5)])
+        found = judge(runs, rule("f1", min=0.8), arms={"candidate": CANDIDATE})
+        row = only(found)
+        assert (row["verdict"], row["mean"], row["baseline_mean"]) == ("pass", 0.9, None)
+        assert [arm["arm"] for arm in found.facts["arms"]] == ["candidate"]
+        assert all(table.is_empty() for table in found.tables.values())
+
+    def test_where_neither_direction_is_better_there_are_limits_all_the_same(self, judge):
+        runs = arms("n_tools", [(i, [], 4 + i) for i in range(3)])
+        row = only(judge(runs, rule("n_tools", min=4, max=6), arms={"candidate": CANDIDATE}))
+        assert (row["verdict"], row["mean"]) == ("pass", 5.0)
 
     def test_a_mean_at_the_limit_keeps_to_it(self, judge):
         """.7, .8 and .9 sum to a bit less than 2.4 in binary."""
