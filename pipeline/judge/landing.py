@@ -199,7 +199,9 @@ def _notes(found: _Read, unknown: list[str]) -> list[str]:
         )
     if found.repeated:
         again = counted(found.repeated, "answer")
-        notes.append(f"{again} to a request that has one already: the last answer counts")
+        notes.append(
+            f"{again} to a request that has one already: the last that is no failure counts"
+        )
     return notes
 
 
