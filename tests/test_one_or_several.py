@@ -7,6 +7,7 @@ from lakes import scored, write
 from making import call, run, want
 
 import pipeline
+from pipeline import judge
 from pipeline.errors import InputError, UnknownNameError
 
 
@@ -36,6 +37,19 @@ def test_one_metric_of_the_other_tables(lake):
 def test_one_source(tmp_path, kind):
     log = write(tmp_path / "log.jsonl", run("r", call("a")))
     assert pipeline.land(kind(log), tmp_path / "lake", workers=1).runs == 1
+
+
+def test_one_part_to_drop(tmp_path):
+    log = write(tmp_path / "log.jsonl", run("r", call("a", output="long")))
+    pipeline.land(log, tmp_path / "lake", drop="outputs", workers=1)
+    assert pipeline.show(tmp_path / "lake", "r").rows["output"].to_list() == [None]
+
+
+@pytest.mark.parametrize("kind", [str, lambda path: path])
+def test_one_file_of_responses(lake, tmp_path, kind):
+    (tmp_path / "responses.jsonl").write_text('{"half\n')
+    with pytest.raises(InputError, match="no line is a response; 1 line of something else"):
+        judge.land(kind(tmp_path / "responses.jsonl"), lake)
 
 
 def test_a_policy_is_a_path_where_a_lake_is_one(tmp_path):

@@ -20,6 +20,7 @@ from pipeline.policy import DEFAULT
 from pipeline.tables.groups import quoted
 from pipeline.tables.result import Result
 from pipeline.tables.session import opened as scores_opened
+from pipeline.text import counted
 from pipeline.workbench import select, session
 
 if TYPE_CHECKING:
@@ -110,8 +111,7 @@ def sample_annotations(
     lake = opened(lake)
     with scores_opened(lake, policy, where) as scored:
         (by,) = scored.metrics([metric])
-        runs = _drawn(scored, by, seed)
-    runs = _with_people(lake, runs)
+        runs = _with_people(lake, _drawn(scored, by, seed))
     open_to = (
         runs if annotated else runs.filter((pl.col("n_annotators") == 0) | pl.col("contested"))
     )
@@ -120,6 +120,8 @@ def sample_annotations(
     shown = (by.name, "quarter", "rank_spread", "spread", "n_annotators", "contested")
     strata = picked["stratum"].n_unique()
     left = f"{picked.height} of {runs.height} runs, from {strata} {'stratum' if strata == 1 else 'strata'}"
+    if said := runs.height - open_to.height:
+        left += f"; {counted(said, 'run')} annotated already: --annotated picks from them, too"
     rows = picked.select(*_NAMES[:5], *dict.fromkeys(shown))
     return Picked(Result(KIND, rows, [*scored.notes, left]), records)
 

@@ -18,6 +18,7 @@ from pipeline.lake import Decision, Draft
 from pipeline.landed import opened
 from pipeline.redact import redact
 from pipeline.schema import Judgments
+from pipeline.several import several
 from pipeline.tables.result import Result
 from pipeline.text import counted
 
@@ -41,7 +42,8 @@ class _Read(NamedTuple):
 
 
 def land(
-    responses: Sequence[str | os.PathLike[str]], lake: Lake | str | os.PathLike[str]
+    responses: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    lake: Lake | str | os.PathLike[str],
 ) -> Result:
     """Land the answers of a model judge as scores.
 
@@ -63,7 +65,7 @@ def land(
         InputError: no line of any file answers a request of the lake.
     """
     lake = opened(lake)
-    found = _read(responses)
+    found = _read(several(responses))
     rows, rubrics = sidecar.find(lake, pl.Series(list(found.responses), dtype=pl.String))
     known = set(rows["custom_id"])
     unknown = [custom for custom in found.responses if custom not in known]
@@ -199,7 +201,9 @@ def _notes(found: _Read, unknown: list[str]) -> list[str]:
         )
     if found.repeated:
         again = counted(found.repeated, "answer")
-        notes.append(f"{again} to a request that has one already: the last answer counts")
+        notes.append(
+            f"{again} to a request that has one already: the last that is no failure counts"
+        )
     return notes
 
 

@@ -98,7 +98,7 @@ def land(  # noqa: PLR0913 - the command's options, one each
     ['trajtab', 'tasks']
     """
     told = dict(sorted((labels or {}).items()))
-    options = Options(told, suite, strict, redact, droppable(drop))
+    options = Options(told, suite, strict, redact, droppable(several(drop)))
     if workers is not None and workers < 1:
         raise InputError(f"--workers is {workers}; at least 1 is needed")
     report = LandReport()

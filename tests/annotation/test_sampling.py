@@ -111,7 +111,12 @@ def test_what_is_filled_in_lands_and_is_not_asked_again(lake: Path, tmp_path: Pa
     assert len(again.records) == 198
     rows = again.result.rows.filter(contested=True)
     assert rows.select("run_id", "n_annotators").rows() == [(first["trajectory_id"], 2)]
-    assert len(sample_annotations(own, limit=500, annotated=True).records) == 200
+    assert again.result.notes[-1].endswith(
+        "; 2 runs annotated already: --annotated picks from them, too"
+    )
+    every = sample_annotations(own, limit=500, annotated=True)
+    assert len(every.records) == 200
+    assert "already" not in every.result.notes[-1]
 
 
 def test_the_unfilled_are_told_one_by_one(lake: Path, tmp_path: Path) -> None:
