@@ -73,7 +73,9 @@ def test_a_landing_between_any_two_listings_is_seen_whole_or_not_at_all(
     land([sources[0]], tmp_path / "base", workers=1)
     for policy in (None, OTHER):
         score(tmp_path / "base", policy=policy)
-    before, landed = read(tmp_path / "base"), []
+    whole = copytree(tmp_path / "base", tmp_path / "whole")
+    land([sources[1]], whole, workers=1)
+    seen, landed = (read(tmp_path / "base"), read(whole)), []
     for moment in range(MOST_LISTINGS):
         lake = copytree(tmp_path / "base", tmp_path / f"lake-{moment}")
         left = iter(range(moment, -1, -1))
@@ -89,6 +91,6 @@ def test_a_landing_between_any_two_listings_is_seen_whole_or_not_at_all(
         meanwhile = read(lake)
         landed.append(Lake.batches is listing)
         monkeypatch.setattr(Lake, "batches", listing)
-        assert meanwhile in (before, read(lake)), f"a landing after listing {moment}"
+        assert meanwhile in seen, f"a landing after listing {moment}"
     assert landed[0]
     assert not landed[-1], "no reader lists so often"

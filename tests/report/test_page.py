@@ -248,7 +248,8 @@ class TestCommand:
         means, spread = shown.out.split("\n\n")
         assert re.search(r"^recall +4 +3 +0 +1 ", means, re.MULTILINE)
         assert re.search(r"^recall +3 +0\.5 +1 +1 +1 +higher$", spread, re.MULTILINE)
-        assert (tmp_path / "report.html").read_text() == text
+        named = text.replace("trajtab report: lake", f"trajtab report: {place.name}")
+        assert (tmp_path / "report.html").read_text() == named
 
     def test_the_same_logs_again_change_nothing(self, tmp_path, capsys):
         trajtab("report", "night.jsonl")
