@@ -130,7 +130,7 @@ def test_no_filter_is_named_where_none_was_given(run, tmp_path):
 
 
 def _shell(line: str) -> subprocess.CompletedProcess[str]:
-    command = line.replace("trajtab", f"{sys.executable} -m pipeline")
+    command = line.replace("trajtab ", f"{sys.executable} -m pipeline ")
     return subprocess.run(
         ["/bin/sh", "-c", command], check=False, capture_output=True, text=True,
         env={**os.environ, "PYTHONPATH": HOME},
