@@ -15,11 +15,13 @@ _NAMES = (
     r"|secret[-_]?(?:access[-_]?)?key|private[-_]?key)"
 )
 _SECRET_NAME = re.compile(_NAMES + r"\Z", re.IGNORECASE)
-_GIVEN = rf"""{_NAMES}\\*["']?\s*[:=]\s*"""
+_GIVEN = rf"""{_NAMES}\\*(?P<closed>["'])?\s*[:=]\s*"""
+# Behind a name in no quotes of its own a quote may be the one that ends the text around it.
 # A text may hold JSON, whose quotes are escaped then: a backslash of it is one more than a quote has.
 _QUOTED = re.compile(
     rf"""(?isx)
     ({_GIVEN}(?P<escape>\\*)(?P<quote>["']))
+    (?(closed)|(?![\s,;:)\]}}]))
     (?: (?P=escape)\\ (?: (?P=escape)[\\"] | [^\\] )
       | (?!(?P=quote))[^\\]
     )+

@@ -47,6 +47,9 @@ CASES: list[tuple[str, Any, str, str]] = [
      "Expected `str`, got `array` - at `$.actual[0].name`, which is [1]"),
     ("recorder", {"trajectory_id": "t", "steps": [{"step_type": "walk"}]}, "bad_value",
      "`$.steps[0].step_type`; valid are final, llm_call, observation, tool_call"),
+    # Half of a surrogate pair is spelled out: no text may hold it.
+    ("trajtab", {"run_id": "r", "steps": {"z": "\ud800"}}, "wrong_type",
+     r'`$.steps`, which is {"z": "\ud800"}'),
     ("openai_chat", {"messages": [], "expected": [{"name": 3}]}, "wrong_type",
      "`$.expected[0].name`, which is 3"),
 ]  # fmt: skip

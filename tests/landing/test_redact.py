@@ -57,6 +57,9 @@ NO_SECRETS = [
     *("AKIA0123456789A", "AIza0123456789_abcde", "eyJhbGci.eyJzdWIiOiI.x", "Bearer 0123456"),
     *("ada@home", "@example.org", "401", "max_tokens: 500", '{"tokens": 12, "author": "ada"}'),
     *('{"password": ""}', r'"{\"password\": \"\", \"n\": 1}"', "the password is lost", "secret=ab"),
+    # A quote that ends the text around a name.
+    *('{"label":"Token:","value":"abc"}', 'the prompt "Enter password:" and then "Login".'),
+    *('print("token:", "x")', "['secret:', 'none of it']"),
 ]
 
 

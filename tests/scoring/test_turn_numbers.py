@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from making import call, run, want
 from oracle.policies import Made, Wanted
 from scoring.drawing import few, made, wanted
 from scoring.ruling import FEW, Case, check, differences, expected_call, record, scored
@@ -86,6 +87,15 @@ def test_alternatives_are_laid_out_each_for_itself() -> None:
     told = [[expected_call(e) for e in one] for one in references]
     (row,) = scored(TURN, [record(0, told, actual, CLOCK + 5)])
     assert (row["reference_id"], row["exact_match"]) == (1, 1)
+
+
+@pytest.mark.parametrize(("turns", "f1"), [((CLOCK, CLOCK + 60), 1), ((1, 2), 0)])
+def test_a_step_that_tells_no_turn_is_in_the_first(turns: tuple[int, int], f1: float) -> None:
+    """Which is 0 where numbers count: a and b then come a turn later than expected."""
+    calls = [call(name, turn_index=turn) for name, turn in zip("ab", turns, strict=True)]
+    expected = [want("a", turn_index=0), want("b", turn_index=1)]
+    (row,) = scored(TURN, [run("r", {"kind": "llm_call"}, *calls, expected=expected)])
+    assert row["f1"] == f1
 
 
 numbers = st.sampled_from([0, 1, 2, 100_000, CLOCK, CLOCK + 60, LAST])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -36,10 +37,16 @@ def explained(error: msgspec.ValidationError, data: bytes, shape: Any, at: str) 
         text = f"{text[: found.start() if found else None]} - at `${at}{spelled}`"
     if path is None or not (path or at):
         return text
-    kinds = [] if shape is None else _kinds(inspect.type_info(shape), path)
+    kinds = [] if shape is None else _kinds(_type_info(shape), path)
     valid = list(chain.from_iterable(one.values for one in kinds if _is_choice(one)))
     told = "" if text.startswith(_TELLING) else _seen(data, path)
     return f"{text}{told}" + (f"; valid are {', '.join(map(str, valid))}" if valid else "")
+
+
+@cache
+def _type_info(shape: Any) -> inspect.Type:
+    """Look at a type once: that takes a millisecond, and refused records may be many."""
+    return inspect.type_info(shape)
 
 
 def _path(spelled: str) -> _Path | None:
@@ -86,4 +93,5 @@ def _seen(data: bytes, path: _Path) -> str:
     except (ValueError, LookupError, TypeError, RecursionError):
         return ""
     text = json.dumps(value, ensure_ascii=False)
+    text = text.encode(errors="backslashreplace").decode()  # half of a surrogate pair is no text
     return f", which is {text if len(text) <= LONGEST else text[:LONGEST] + '…'}"

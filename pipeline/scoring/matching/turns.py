@@ -8,10 +8,23 @@ import polars as pl
 
 if TYPE_CHECKING:
     from pipeline.scoring.matching.references import Expected
+    from pipeline.scoring.segments import Segments
 
 MOST_TURNS = 100_000
 """Below, a number counts turns: those before it are turns too, in which nothing happened. From here
 on it is a name, a clock's or an id's, which says of turns only which comes first."""
+
+
+def of_steps(told: pl.Series, runs: Segments) -> pl.Series:
+    """Return the turn of each step. One that tells none is in turn 0: the first, where these are names."""
+    turn = told.cast(pl.Int64)
+    if not turn.null_count():
+        return turn
+    had = runs.lists(turn).to_frame("had")
+    first = pl.when(pl.col("had").list.max() >= MOST_TURNS).then(pl.col("had").list.min())
+    return turn.zip_with(
+        turn.is_not_null(), had.select(first.fill_null(0)).to_series()[runs.owners]
+    )
 
 
 def laid_out(rows: pl.DataFrame, had: pl.Series, expected: Expected) -> pl.DataFrame:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from pipeline.scoring.matching.turns import laid_out
+from pipeline.scoring.matching.turns import laid_out, of_steps
 from pipeline.scoring.segments import Segments
 
 if TYPE_CHECKING:
@@ -79,9 +79,10 @@ def _by_run(
 def _by_turn(
     runs: pl.DataFrame, steps: pl.DataFrame, expected: Expected
 ) -> tuple[pl.DataFrame, _Cut]:
-    turn = steps["turn_index"].fill_null(0).cast(pl.Int64)
-    packed = (Segments(runs["n_rows"]).owners.cast(pl.Int64) * TURNS + turn).rename("packed")
-    had = Segments(runs["n_rows"]).lists(turn)
+    in_run = Segments(runs["n_rows"])
+    turn = of_steps(steps["turn_index"], in_run)
+    packed = (in_run.owners.cast(pl.Int64) * TURNS + turn).rename("packed")
+    had = in_run.lists(turn)
     rows = laid_out(_alternatives(runs, expected.alternatives), had, expected)
     frame = _numbered(_faced(rows, expected))
     is_call = steps["kind"] == "tool_call"
