@@ -134,11 +134,15 @@ def test_a_line_that_tells_what_would_be_lost_is_a_run(tmp_path: Path, own: Any)
     assert len(landed(tmp_path, *states("u", _openai("Rome"), **nothing), name="null")) == 5
 
 
+@pytest.mark.parametrize("spelled", [_langchain, _openai])
+@pytest.mark.parametrize("thread", ["t", UUID])
 @pytest.mark.parametrize("name", ["task_id", "trial"])
-def test_tasks_and_trials_of_one_thread_are_apart(tmp_path: Path, name: str) -> None:
-    """Two states each, in turns, of which the second begins with all that the first said."""
-    first, second = _openai("Oslo"), [*_openai("Oslo"), *_openai("Bonn", 1)]
-    told = [*states("t", first, **{name: 1})[2:], *states("t", second, **{name: 2})[6:]]
+def test_tasks_and_trials_of_one_thread_are_apart(
+    tmp_path: Path, spelled: Any, thread: str, name: str
+) -> None:
+    """Two states each, of which the second chat's begin with all that the first said."""
+    first, second = spelled("Oslo"), [*spelled("Oslo"), *spelled("Bonn", 1)]
+    told = [*states(thread, first, **{name: 1})[2:], *states(thread, second, **{name: 2})[6:]]
     assert landed(tmp_path, *told) == [(2, 4, "Oslo!", 1), (4, 8, "Bonn!", 1)]
 
 
@@ -162,8 +166,12 @@ def test_damage_among_them_is_one_reject(tmp_path: Path) -> None:
     assert (report.runs, report.rejects) == (1, {"truncated": 1})
 
 
-def test_more_of_a_thread_replaces_what_landed_before(tmp_path: Path) -> None:
+@pytest.mark.parametrize("spelled", [_langchain, _openai])
+@pytest.mark.parametrize("task", [{}, {"task_id": "k"}])
+def test_more_of_a_thread_replaces_what_landed_before(
+    tmp_path: Path, spelled: Any, task: dict[str, str]
+) -> None:
     """A thread whose id is unique is the same run in every file."""
-    told = states(UUID, _langchain("Oslo"))
+    told = states(UUID, spelled("Oslo"), **task)
     assert landed(tmp_path, *told[:3]) == [(3, 3, None, 2)]
     assert landed(tmp_path, *told, name="longer") == [(4, 4, "Oslo!", 3)]

@@ -8,7 +8,7 @@ a verdict of its own is a run, and so are lines of other tasks or trials.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from xxhash import xxh3_128_digest
@@ -27,8 +27,19 @@ if TYPE_CHECKING:
 THREAD = "thread_id"
 SNAPSHOTS = "snapshots"
 """The label of a run of which earlier states came before: how many."""
-Snapshots = dict[int, int]
-"""By offset: how many states came before a run's last one; of these themselves 0."""
+
+
+class State(NamedTuple):
+    """A line that is a state of a chat."""
+
+    before: int
+    """How many came before, where it is the last one; else 0."""
+    run_id: str | None
+    """The chat's name, where it is unique everywhere."""
+
+
+Snapshots = dict[int, State]
+"""The states of a file's chats, by offset."""
 _OWN = (
     "id", "usage", "usage_metadata", "response_metadata",
     "expected", "reference_outputs", "success", "reward",
@@ -46,19 +57,26 @@ def snapshots(source: Source) -> Snapshots | None:
     latest: dict[str, tuple[int, int, bytes]] = {}  # of its messages how many, and their digest
     found: Snapshots = {}
     for offset, chat, messages in _states(source.records()):
-        before, count, known = latest.get(chat, (0, 0, b""))
+        before, count, known = latest.get(repr(chat), (0, 0, b""))
         if count and len(messages) >= count and _digest(messages[:count]) == known:
-            found[offset] = found.get(before, 0) + 1
-            found[before] = 0
-        latest[chat] = offset, len(messages), _digest(messages)
+            earlier = found[before].before if before in found else 0
+            found[offset] = State(earlier + 1, _run_id(chat))
+            found[before] = State(0, None)
+        latest[repr(chat)] = offset, len(messages), _digest(messages)
     return found or None
+
+
+def _run_id(chat: list[Any]) -> str | None:
+    """Return the thread, and of which task and trial it is, where that is told."""
+    named = isinstance(chat[0], str) and is_unique(chat[0])
+    return " ".join(str(one) for one in chat if one is not None) if named else None
 
 
 def _digest(messages: list[Any]) -> bytes:
     return xxh3_128_digest(msgspec.json.encode(messages, order="sorted"))
 
 
-def _states(pieces: Iterable[Piece]) -> Iterator[tuple[int, str, list[Any]]]:
+def _states(pieces: Iterable[Piece]) -> Iterator[tuple[int, list[Any], list[Any]]]:
     """Yield offset, chat and messages of the records that name a thread, and are no run alone."""
     for piece in pieces:
         try:
@@ -67,21 +85,21 @@ def _states(pieces: Iterable[Piece]) -> Iterator[tuple[int, str, list[Any]]]:
             continue
         alone = any(record.get(name) is not None for name in _OWN)
         if isinstance(record.get(THREAD), str | int) and not alone:
-            chat = repr([record.get(name) for name in _CHAT])
+            chat = [record.get(name) for name in _CHAT]
             held = [record.get("messages"), members(record, "values").get("messages")]
             for messages in (one for one in held if isinstance(one, list)):
                 yield piece.offset, chat, messages
                 break
 
 
-def whole(run: Run, thread: object, piece: Piece, found: Snapshots | None) -> Iterator[Run]:
+def whole(run: Run, piece: Piece, found: Snapshots | None) -> Iterator[Run]:
     """Yield the run of a record, unless that is a state that a later one goes on from."""
-    before = (found or {}).get(piece.offset)
-    if before is None:
+    state = (found or {}).get(piece.offset)
+    if state is None:
         yield run
-    elif before:
-        run.labels = {**run.labels, SNAPSHOTS: before}
-        run.run_id = thread if isinstance(thread, str) and is_unique(thread) else run.run_id
+    elif state.before:
+        run.labels = {**run.labels, SNAPSHOTS: state.before}
+        run.run_id = state.run_id or run.run_id
         yield run
 
 
