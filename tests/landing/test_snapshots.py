@@ -6,9 +6,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from making import runs_of, steps_of
+from making import runs_of, scores_of, steps_of
 
 from pipeline.landing.land import land
+from pipeline.scoring import score
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,6 +95,63 @@ def test_lines_that_do_not_go_on_are_runs_of_their_own(tmp_path: Path) -> None:
     assert {told for *_, told in found} == {None}
 
 
+def test_lines_of_two_tasks_are_two_runs(tmp_path: Path) -> None:
+    """Of 10 and 30 tokens read 40, of 1 and 2 written 3; what was expected of the first stays."""
+    first, second = _openai("Oslo"), [*_openai("Oslo"), *_openai("Bonn", 1)]
+    used = [
+        {"prompt_tokens": 10, "completion_tokens": 1},
+        {"prompt_tokens": 30, "completion_tokens": 2},
+    ]
+    expected = [{"tool_name": "find"}]
+    told = [
+        {"thread_id": "t", "messages": first, "task_id": "k1", "usage": used[0], "expected": expected},
+        {"thread_id": "t", "messages": second, "task_id": "k2", "usage": used[1]},
+    ]  # fmt: skip
+    assert landed(tmp_path, *told) == [(1, 4, "Oslo!", None), (2, 8, "Bonn!", None)]
+    lake = tmp_path / "lake"
+    score(lake)
+    sums = scores_of(lake)
+    assert [sums[f"{side}_tokens"].sum() for side in ("input", "output")] == [40, 3]
+    assert dict(sums.select("task_id", "n_expected").rows()) == {"k1": 1, "k2": None}
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"usage": {"prompt_tokens": 10}},
+        {"usage_metadata": {"input_tokens": 10}},
+        {"response_metadata": {"usage": {"input_tokens": 10}}},
+        {"expected": []},
+        {"reference_outputs": []},
+        {"success": False},
+        {"reward": 0.5},
+    ],
+)
+def test_a_line_that_tells_what_would_be_lost_is_a_run(tmp_path: Path, own: Any) -> None:
+    """Four lines, each a run by its own word; with null in its place they are one."""
+    assert len(landed(tmp_path, *states("t", _openai("Oslo"), **own))) == 4
+    nothing = dict.fromkeys(own)
+    assert len(landed(tmp_path, *states("u", _openai("Rome"), **nothing), name="null")) == 5
+
+
+@pytest.mark.parametrize("spelled", [_langchain, _openai])
+@pytest.mark.parametrize("thread", ["t", UUID])
+@pytest.mark.parametrize("name", ["task_id", "trial"])
+def test_tasks_and_trials_of_one_thread_are_apart(
+    tmp_path: Path, spelled: Any, thread: str, name: str
+) -> None:
+    """Two states each, of which the second chat's begin with all that the first said."""
+    first, second = spelled("Oslo"), [*spelled("Oslo"), *spelled("Bonn", 1)]
+    told = [*states(thread, first, **{name: 1})[2:], *states(thread, second, **{name: 2})[6:]]
+    assert landed(tmp_path, *told) == [(2, 4, "Oslo!", 1), (4, 8, "Bonn!", 1)]
+
+
+def test_the_order_of_members_makes_no_other_message(tmp_path: Path) -> None:
+    told = states("t", _openai("Oslo"))
+    told[-1]["messages"] = [dict(reversed(one.items())) for one in told[-1]["messages"]]
+    assert landed(tmp_path, *told) == [(4, 4, "Oslo!", 3)]
+
+
 def test_a_state_that_comes_again_is_the_same(tmp_path: Path) -> None:
     """A node that says nothing gives the state before it once more."""
     told = states("t", _langchain("Oslo"))
@@ -108,8 +166,12 @@ def test_damage_among_them_is_one_reject(tmp_path: Path) -> None:
     assert (report.runs, report.rejects) == (1, {"truncated": 1})
 
 
-def test_more_of_a_thread_replaces_what_landed_before(tmp_path: Path) -> None:
+@pytest.mark.parametrize("spelled", [_langchain, _openai])
+@pytest.mark.parametrize("task", [{}, {"task_id": "k"}])
+def test_more_of_a_thread_replaces_what_landed_before(
+    tmp_path: Path, spelled: Any, task: dict[str, str]
+) -> None:
     """A thread whose id is unique is the same run in every file."""
-    told = states(UUID, _langchain("Oslo"))
+    told = states(UUID, spelled("Oslo"), **task)
     assert landed(tmp_path, *told[:3]) == [(3, 3, None, 2)]
     assert landed(tmp_path, *told, name="longer") == [(4, 4, "Oslo!", 3)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -211,3 +212,98 @@ def test_parts_that_land_apart_count_as_those_that_land_together(tmp_path: Path)
             land([path], tmp_path / name, workers=1)
     assert [row[2] for row in told(tmp_path / "apart")] == [None, 7, 5, 10]
     assert told(tmp_path / "apart") == told(tmp_path / "whole")
+
+
+def _embeds(number: int, name: str, parent: int | None, **used: Any) -> dict[str, Any]:
+    """Return a span of Vercel's SDK: `ai.embed` around `ai.embed.doEmbed` tells the same."""
+    return _flat(number, name, parent, ai__operationId=name, ai__model__id="e", **used)
+
+
+def _says(number: int, parent: int | None = None, **used: Any) -> dict[str, Any]:
+    return _flat(number, "m", parent, openinference__span__kind="LLM", output__value="Done", **used)
+
+
+def _ranks(number: int, parent: int | None = None, **used: Any) -> dict[str, Any]:
+    return _flat(number, "r", parent, openinference__span__kind="RERANKER", **used)
+
+
+SEVEN = {"ai__usage__tokens": 7}
+PROMPT = {"llm__token_count__prompt": 40}
+LLM = {**PROMPT, "llm__token_count__completion": 3}
+EMBED = _embeds(1, "ai.embed", 8, **SEVEN)
+DO_EMBED = _embeds(2, "ai.embed.doEmbed", 1, **SEVEN)
+AGENT = _flat(8, "desk", None, gen_ai__operation__name="invoke_agent")
+EMBEDDED = [("message", "embedding", 7), ("final", "agent", None)]
+
+
+def apart(lake: Path, *parts: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    """Land each part as a file, one after the other; return kind, actor, tokens read."""
+    for number, part in enumerate(parts):
+        path = lake.parent / f"{lake.name}{number}.jsonl"
+        path.write_text("".join(json.dumps(record) + "\n" for record in part))
+        land([path], lake, workers=1)
+    return [row[:3] for row in told(lake)]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [[DO_EMBED, _says(4)], [EMBED, AGENT]],
+        [[EMBED, AGENT, _says(4)], [DO_EMBED, _says(4)]],
+        [[EMBED, DO_EMBED, _says(4)], [EMBED, AGENT, _says(4)]],
+        [[DO_EMBED, _says(4)], [EMBED, AGENT, _says(4)], [EMBED, _says(4)]],
+        [[DO_EMBED, _says(4)], [_embeds(1, "ai.embed", 8), AGENT]],
+    ],
+)
+def test_an_embedding_told_by_spans_in_two_parts_counts_once(
+    tmp_path: Path, parts: list[list[dict[str, Any]]]
+) -> None:
+    """Seven tokens, which the span above tells again."""
+    assert apart(tmp_path / "whole", [one for part in parts for one in part]) == EMBEDDED
+    assert apart(tmp_path / "apart", *parts) == EMBEDDED
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_three_spans_of_an_embedding_in_three_parts(tmp_path: Path, order: tuple[int, ...]) -> None:
+    """The innermost takes the cost that only the outermost tells: 7 tokens for 0.25."""
+    spans = [
+        _embeds(1, "ai.embedMany", None, **SEVEN, gen_ai__usage__cost=0.25),
+        _embeds(2, "ai.embedMany.doEmbed", 1, **SEVEN),
+        _flat(3, "e", 2, gen_ai__operation__name="embeddings", gen_ai__usage__input_tokens=7),
+    ]
+    apart(tmp_path / "lake", *([spans[at], _says(5)] for at in order))
+    assert told(tmp_path / "lake") == [
+        ("message", "embedding", 7, 0.25, "e"),
+        ("final", "agent", None, None, None),
+    ]
+
+
+@pytest.mark.parametrize("inner", [LLM, {}])
+@pytest.mark.parametrize("cost", [{}, {"llm__cost__total": 0.5}])
+def test_a_model_that_ranks_counts_once(
+    tmp_path: Path, inner: dict[str, int], cost: dict[str, float]
+) -> None:
+    """The ranker's 40 tokens are the model's; a cost that both tell is one, too."""
+    spans = [_ranks(1, **PROMPT, **cost), _says(2, 1, **inner, **cost)]
+    for name, parts in (("whole", [spans]), ("apart", [spans[1:], [spans[0], _says(4)]])):
+        read = [row for row in apart(tmp_path / name, *parts) if row[2] is not None]
+        assert [row[2] for row in read] == [40]
+        costs = [row[3] for row in told(tmp_path / name) if row[3] is not None]
+        assert costs == list(cost.values())
+
+
+def test_a_cost_that_only_the_ranker_tells_stays(tmp_path: Path) -> None:
+    spans = [_ranks(1, **PROMPT, llm__cost__total=0.5), _says(2, 1, **LLM)]
+    for name, parts in (("whole", [spans]), ("apart", [spans[1:], [spans[0], _says(2, 1, **LLM)]])):
+        apart(tmp_path / name, *parts)
+        assert [row[:4] for row in told(tmp_path / name)] == [
+            ("message", "reranker", None, 0.5),
+            ("final", "agent", 40, None),
+        ]
+
+
+def test_an_encoders_time_that_is_none_is_kept(tmp_path: Path) -> None:
+    record = {**_ranks(1, **PROMPT), "end_time": "soon"}
+    lake = landed(tmp_path, record, _says(2))
+    labels = steps_of(lake).filter(pl.col("actor") == "reranker")["labels"].to_list()
+    assert [json.loads(one)["unread.ended_at"] for one in labels] == ["soon"]

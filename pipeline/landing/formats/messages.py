@@ -182,7 +182,7 @@ def decode(piece: Piece, context: Snapshots | None = None) -> Iterator[Run]:
     chats = Chats(failed)
     outline, references = _read(piece.data, chats)
     run = Run(**asdict(outline), steps=chats.steps(), references=references)
-    yield from whole(run, run.source_id, piece, context)
+    yield from whole(run, piece, context)
 
 
 def decode_many(bodies: Sequence[bytes], context: Snapshots | None) -> Many:

@@ -17,7 +17,7 @@ from pipeline.landing.chats.chat import (
 from pipeline.landing.chats.chat_columns import Chats
 from pipeline.landing.chats.messages import Id, Message, Raw
 from pipeline.landing.chats.parts import holds_calls
-from pipeline.landing.chats.snapshots import THREAD, Snapshots, one_by_one, snapshots, whole
+from pipeline.landing.chats.snapshots import Snapshots, one_by_one, snapshots, whole
 from pipeline.landing.chats.spoken import Heard, chat_of, spend, usage_of
 from pipeline.landing.chats.unheard import unknown_usage
 from pipeline.landing.formats import Format, Many
@@ -208,8 +208,7 @@ def decode(piece: Piece, context: Snapshots | None = None) -> Iterator[Run]:
     chat = _chat(record, piece.data if _is_others(record) else None)
     told = _outline(record, expected, chat, chats.add(chat))
     run = Run(**asdict(told), steps=chats.steps(), references=_references(expected))
-    thread = (record.unmapped or {}).get(THREAD)
-    yield from whole(run, thread, piece, context)
+    yield from whole(run, piece, context)
 
 
 def decode_many(bodies: Sequence[bytes], context: Snapshots | None) -> Many:

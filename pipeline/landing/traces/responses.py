@@ -32,9 +32,19 @@ def responses(tree: Tree) -> Responses:
     return {span.id: found[span.id] for span in tree.spans if span.id in found}
 
 
-def encoders(tree: Tree) -> Responses:
-    """Return what embedding and reranking models used, each once."""
+def encoders(tree: Tree, told: Responses) -> Responses:
+    """Return what embedding and reranking models used that no response beneath them tells.
+
+    A language model may do their work, in a span of its own.
+    """
     found = _innermost(tree, "encoder")
+    beneath = _beneath(tree, told) if found else {}
+    for one, reading in found.items():
+        inner = [told[response] for response in beneath.get(one, ())]
+        if any(response.has_tokens for response in inner):
+            reading.input_tokens = reading.output_tokens = None
+        if any(response.cost_usd is not None for response in inner):
+            reading.cost_usd = None
     return {one: reading for one, reading in found.items() if reading.has_usage}
 
 

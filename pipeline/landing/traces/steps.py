@@ -29,7 +29,7 @@ from pipeline.landing.traces.results import Results
 
 if TYPE_CHECKING:
     from pipeline.landing.chats.said import Call, Said
-    from pipeline.landing.traces.spans import Reading, Span, Tree
+    from pipeline.landing.traces.spans import Reading, Role, Span, Tree
 
 
 def _failed(span: Span) -> bool | None:
@@ -45,7 +45,7 @@ class TraceSteps:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._responses = responses(tree)
-        self._encoders = encoders(tree)
+        self._encoders = encoders(tree, self._responses)
         self._latest: dict[str, int] = {}  # response_index, by actor and by span around it
         self._by_number: list[list[Step]] = []  # the group of each response
         self._groups: list[tuple[Span, list[Step]]] = []
@@ -90,15 +90,11 @@ class TraceSteps:
         group = self._words(span, reading.heard) if actor == "agent" else []
         self._results.tell(reading.heard)
         number = len(self._by_number)
-        around = [one.id for one in self._tree.above(span) if one.reading.role == "llm"]
+        around = self._around(span, "llm")
         self._latest |= dict.fromkeys((f"actor {actor}", "any", span.id, *around), number)
         told = reading.says
         late = span.reading.role == "agent"
-        labels = self._labels(span)
-        if around:  # another part may have one of these alone, as a response of its own
-            labels[INSIDE] = sorted({*labels.get(INSIDE, ()), *around})
-        if reading.model:
-            labels[MODEL] = reading.model
+        labels = self._labels_of_model(span, reading)
         if late:
             labels[AGENT_SPAN] = True
         if told is not None:
@@ -134,9 +130,12 @@ class TraceSteps:
             cost_usd=reading.cost_usd,
             started_at=span.start,
             duration_ms=span.duration_ms,
-            labels={SPAN: span.id, **({MODEL: reading.model} if reading.model else {})},
+            labels=self._labels_of_model(span, reading),
         )
         self._groups.append((span, [step]))
+
+    def _around(self, span: Span, *roles: Role) -> list[str]:
+        return [one.id for one in self._tree.above(span) if one.role in roles]
 
     def _asks(self, told: Said, response: Step, group: list[Step], number: int) -> None:
         """Add the calls of a response: those it answers itself as they are, the others as asked.
@@ -247,6 +246,14 @@ class TraceSteps:
         unseen = self._tree.unseen(span)
         told = {**span.unread, SPAN: span.id}
         return {**told, INSIDE: [unseen]} if unseen else told
+
+    def _labels_of_model(self, span: Span, reading: Reading) -> dict[str, Any]:
+        labels = self._labels(span)
+        # Another part may have one of these alone, with usage of its own.
+        around = self._around(span, "llm", "encoder")
+        if around:
+            labels[INSIDE] = sorted({*labels.get(INSIDE, ()), *around})
+        return {**labels, MODEL: reading.model} if reading.model else labels
 
     def finished(self) -> list[Step]:
         """Return the steps, the last answer marked as `final`."""

@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 from pipeline.landing.traces.answers import RESPONSES, Row, answer_requests, response_of
+from pipeline.landing.traces.encoder_union import count_encoders_once
 from pipeline.landing.traces.labels import (
     AGENT_SPAN,
     ASKED_BY,
@@ -31,6 +32,7 @@ def united(parts: Sequence[list[Row]]) -> list[Row]:
     """Return the steps of all parts as those of one trace."""
     groups = _by_span(parts)
     inner_of = _unwrap(groups)
+    count_encoders_once(groups)
     answer_requests(groups)
     steps = _said_once(parts, _in_order(groups))
     _number(steps, inner_of, parts)
