@@ -93,7 +93,7 @@ def _beside(path: Path) -> Iterator[IO[bytes]]:
     work = path.with_name(f".{os.getpid()}-{secrets.token_hex(4)}.part")
     try:
         apart = _made_alike(work, path)
-        with work.open("w+b") if apart else tempfile.TemporaryFile() as file:
+        with work.open("wb") if apart else tempfile.TemporaryFile() as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

@@ -379,46 +379,6 @@ def test_a_model_is_named_by_the_file_inside(tmp_path: Path) -> None:
     assert set(runs_of(tmp_path / "zip")["model"]) == {"birch"}
 
 
-def _again(data: bytes) -> bytes:
-    """Spell a document as a string."""
-    return json.dumps(data.decode()).encode()
-
-
-ANOTHER = {
-    "wide": lambda data: data.decode().encode("utf-16"),
-    "framed": lambda data: b"".join(b"\x1e%b" % line for line in data.splitlines(keepends=True)),
-    "wide, packed": lambda data: gzip.compress(data.decode().encode("utf-16")),
-}
-
-
-@pytest.mark.parametrize("how", ANOTHER)
-def test_another_layer_of_a_member_keeps_its_folder(tmp_path: Path, how: str) -> None:
-    """The folder names the model; a folder made up would make it another one each time."""
-    (path,) = (SAMPLES / "bfcl_result").iterdir()
-    inside = {"gpt-4/BFCL_v4_simple_result.json": ANOTHER[how](path.read_bytes())}
-    for name in ("a", "b"):
-        land([zipped(tmp_path / "x.zip", inside)], tmp_path / name)
-    found, again = (runs_of(tmp_path / name) for name in ("a", "b"))
-    assert set(found["model"]) == {"gpt-4"}
-    assert found["run_id"].equals(again["run_id"])
-
-
-@pytest.mark.parametrize("spelled", [ANOTHER["wide"], ANOTHER["wide, packed"], _again])
-def test_another_layer_of_members_keeps_them_together(
-    tmp_path: Path, spelled: Callable[[bytes], bytes], own_temporary_folder: Path
-) -> None:
-    folder = SAMPLES / "openhands_conversation"
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    inside = {str(path.relative_to(folder)): spelled(path.read_bytes()) for path in files}
-    land([folder], tmp_path / "plain")
-    report = land([zipped(tmp_path / "x.zip", inside)], tmp_path / "lake")
-    assert (report.runs, report.unrecognised) == (1, [])
-    gone = "landed_at", "source_path", "run_key"
-    found, right = (runs_of(tmp_path / lake).drop(gone) for lake in ("lake", "plain"))
-    assert found.equals(right)
-    assert list(own_temporary_folder.iterdir()) == []
-
-
 def test_formats_find_names_and_neighbours_inside(tmp_path: Path) -> None:
     """What a format reads of a file's name, or of the file beside it, is there when packed."""
     folder = SAMPLES / "tau2_directory"

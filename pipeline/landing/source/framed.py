@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 BLOCK = 1 << 16
 BLANKS = b" \t\r\n"
 _BEGIN = re.compile(rb"(\A|\n)([ \t\r]*\x1e[ \t\r\x1e]*)")
+"""The marks that begin a line."""
 _END = re.compile(rb"(\x1e[ \t\r\x1e]*)(\n|\Z)?")
-"""The marks that begin or end a line. One between texts tells of a cut-off record, and stays."""
+"""Those behind text: what ends its line is a frame; else a record was cut off, and they stay."""
 _ENDED = re.compile(rb"[{\[][^\n]*\x1e[ \t\r]*(?:\n|\Z)")
 _EVENTS = re.compile(
     rb"(\A|\n)([ \t\r]*(?:(?:event|id|retry)?:[^\r\n]*|data: ?(?:\[DONE\](?=\s*(?:\n|\Z)))?))"
