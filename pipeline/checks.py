@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from pipeline.current import Current
     from pipeline.lake import Folder, Lake
-    from pipeline.policy import Policy
 
 FOLDER = "checks"
 DAMAGED = "damaged_files"
@@ -88,7 +87,7 @@ def check(
     rules = policy_of(lake, policy)
     read = ""
     if deep:
-        n_files, found = _damaged(lake, rules)
+        n_files, found = _damaged(lake)
         read = f"{counted(n_files, 'file')} read whole, "
         if found.height:
             note = f"{read}{counted(found.height, 'offender')}; nothing else was looked at"
@@ -111,9 +110,9 @@ def failed(result: Result) -> bool:
     return bool((result.rows["severity"] == "error").any())
 
 
-def _damaged(lake: Lake, policy: Policy) -> tuple[int, pl.DataFrame]:
+def _damaged(lake: Lake) -> tuple[int, pl.DataFrame]:
     """Read all files; return how many, and those that are not what was written."""
-    files = list(damage.tables(lake, policy.hash))
+    files = list(damage.tables(lake))
     found = [damage.damage_of(lake, folder, table) for folder, table in files]
     rows = [(DAMAGED, "error", *told) for told in found if told is not None]
     schema = NO_OFFENDER.schema

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pipeline.lake import Folder, Lake
 
-KINDS = ("batches", "tasks", "annotations", "judge_requests", "judgments")
+KINDS = ("batches", "tasks", "annotations", "judge_requests", "judgments", "scores")
 
 
 class Damage(NamedTuple):
@@ -24,9 +24,9 @@ class Damage(NamedTuple):
     detail: str
 
 
-def tables(lake: Lake, policy: str) -> Iterator[tuple[Folder, str]]:
-    """Yield every table of a lake with its folder; of scores those under the policy of that hash."""
-    for kind in (*KINDS, f"scores/p-{policy}"):
+def tables(lake: Lake) -> Iterator[tuple[Folder, str]]:
+    """Yield every table of a lake with its folder; of scores those under any policy."""
+    for kind in KINDS:
         for folder in lake.folders(kind):
             for table in folder.manifest["rows"]:
                 yield folder, table
@@ -35,16 +35,17 @@ def tables(lake: Lake, policy: str) -> Iterator[tuple[Folder, str]]:
 def damage_of(lake: Lake, folder: Folder, table: str) -> Damage | None:
     """Read a table's file whole, a block or a column at a time, and return what is amiss.
 
+    Of an object store it is fetched anew: a copy in the cache tells nothing of what is there.
     Where the manifest tells a hash the bytes are compared with it; manifests of earlier versions
     tell none, and every column is decoded then, which does not notice every flipped bit.
     """
     file = f"{folder.relative}/{file_name(folder.manifest, table)}"
     told = folder.manifest.get("files", {}).get(table)
     try:
-        path = folder.file(table)
-        if told is not None and hash_of(path) != told["hash"]:
-            raise damaged(lake.path, file, "damaged: its content is not what its manifest says")
-        _refuse_unreadable(lake, file, path, folder.rows(table), whole=told is None)
+        with folder.fresh(table) as path:
+            if told is not None and hash_of(path) != told["hash"]:
+                raise damaged(lake.path, file, "damaged: its content is not what its manifest says")
+            _refuse_unreadable(lake, file, path, folder.rows(table), whole=told is None)
     except LakeError as error:
         return Damage(file, str(error).removeprefix(f"{lake.path}/{file}: "))
     return None
@@ -63,7 +64,7 @@ def _refuse_unreadable(lake: Lake, file: str, path: Path, rows: int, *, whole: b
                 for column in opened.schema_arrow.names:
                     opened.read_row_group(group, columns=[column])
     except (pa.ArrowException, OSError) as error:
-        why = str(error).splitlines()[0]
+        why = str(error).partition("\n")[0] or type(error).__name__
         raise damaged(lake.path, file, f"damaged: it cannot be read: {why}") from error
     if found != rows:
         raise damaged(lake.path, file, f"damaged: {found} rows, of {rows} that its manifest tells")

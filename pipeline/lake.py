@@ -75,6 +75,10 @@ class Folder:
         """
         return self.storage.file(self.relative, table, columns)
 
+    def fresh(self, table: str) -> AbstractContextManager[Path]:
+        """Give a local file that holds a table as the lake does now, past any cache."""
+        return self.storage.fresh(self.relative, table)
+
 
 def files(folders: Sequence[Folder], table: str) -> list[Path]:
     """Return local files of one lake that hold a table, of the folders that have rows of it."""

@@ -6,6 +6,7 @@ import errno
 import os
 import secrets
 import shutil
+import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -27,19 +28,28 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     """Write a file beside `path`, which takes its place once all is well.
 
     Links are followed, and mode and owner of the file that was there are kept. Pipes, devices and
-    streams that are open already are written as they are; so is a file that we may write but not
-    replace, in a folder that takes no other or of an owner whom we cannot give it back to.
+    streams that are open already are written as they are. A file that we may write but not replace,
+    in a folder that takes no other or of an owner whom we cannot give it back to, is written over
+    once all is well.
 
     Raises:
-        InputError: it cannot be written; what was there is as it was.
+        InputError: it cannot be written; what was there is as it was, unless it was being written
+            over.
     """
+    theirs = None
     try:
         target = _followed(path)
         with target.open("wb") if _is_stream(target) else _beside(target) as file:
-            yield file
+            try:
+                yield file
+            except OSError as error:
+                theirs = error if _is_of_another(error) else None
+                raise
     except TrajtabError:
         raise
     except OSError as error:
+        if error is theirs:
+            raise
         raise InputError(f"{path}: cannot write: {error.strerror or error}") from error
 
 
@@ -47,10 +57,15 @@ def replace(path: Path, data: bytes) -> None:
     """Write a file of this content, as `replacing` does.
 
     Raises:
-        InputError: it cannot be written; what was there is as it was.
+        InputError: as `replacing` does.
     """
     with replacing(path) as file:
         file.write(data)
+
+
+def _is_of_another(error: OSError) -> bool:
+    """Tell whether an error is of another file than the open one: that one's names no file."""
+    return error.filename is not None or isinstance(error, (FileNotFoundError, PermissionError))
 
 
 def _followed(path: Path) -> Path:
@@ -78,10 +93,12 @@ def _beside(path: Path) -> Iterator[IO[bytes]]:
     work = path.with_name(f".{os.getpid()}-{secrets.token_hex(4)}.part")
     try:
         apart = _made_alike(work, path)
-        with (work if apart else path).open("wb") as file:
+        with work.open("wb") if apart else tempfile.TemporaryFile() as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
+            if not apart:
+                _write_over(path, file)
         if apart:
             _take_place(work, path)
     finally:
@@ -110,7 +127,16 @@ def _take_place(work: Path, path: Path) -> None:
     except OSError as error:
         if not _barred(error, path):
             raise
-        shutil.copyfile(work, path)
+        with work.open("rb") as file:
+            _write_over(path, file)
+
+
+def _write_over(path: Path, file: IO[bytes]) -> None:
+    file.seek(0)
+    with path.open("wb") as target:
+        shutil.copyfileobj(file, target)
+        target.flush()
+        os.fsync(target.fileno())
 
 
 def _barred(error: OSError, path: Path) -> bool:

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import time
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,11 +58,13 @@ class DiskStorage:
             (work / "file").replace(self.address / name)
 
     def folders(self, parent: str) -> list[str]:
-        """Return the committed folders in `parent`, by name."""
+        """Return the committed folders below `parent`, by name."""
+        if self.has(parent):
+            return [parent]
         home = self.address / parent
         names = sorted(path.name for path in home.iterdir()) if home.is_dir() else []
-        committed = filter(is_committed, names)
-        return [folder for name in committed if self.has(folder := f"{parent}/{name}")]
+        below = (self.folders(f"{parent}/{name}") for name in filter(is_committed, names))
+        return list(chain.from_iterable(below))
 
     def has(self, folder: str) -> bool:
         """Tell whether a folder is committed."""
@@ -74,6 +77,11 @@ class DiskStorage:
     def file(self, folder: str, table: str, columns: Collection[str] | None = None) -> Path:  # noqa: ARG002 - readers take what they need
         """Return the path of a table's file."""
         return whole_file(self.address, f"{folder}/{file_name(self.manifest(folder), table)}")
+
+    @contextmanager
+    def fresh(self, folder: str, table: str) -> Iterator[Path]:
+        """Give a table's file, which is kept nowhere else."""
+        yield self.file(folder, table)
 
     def files(self, folders: Sequence[str], table: str) -> list[Path]:
         """Return the paths of a table's files."""

@@ -57,6 +57,14 @@ class ObjectStorage(ObjectReader):
         with tempfile.TemporaryDirectory(prefix="trajtab-", ignore_cleanup_errors=True) as folder:
             yield Path(folder)
 
+    @contextmanager
+    def fresh(self, folder: str, table: str) -> Iterator[Path]:
+        """Fetch a table past the cache, which holds what the store may have lost since."""
+        with self.workspace() as work:
+            path = work / f"{table}.parquet"
+            self._fetch(self._stored(folder, table), path)
+            yield path
+
     def commit(self, work: Path, draft: Draft, *, replace: bool = False) -> None:
         """Write data objects, then the manifest where there is none, or in place of the one."""
         if not replace and self.has(draft.relative):

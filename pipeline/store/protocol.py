@@ -57,7 +57,7 @@ class Storage(Protocol):
         """Write a small file, replacing it as a whole."""
 
     def folders(self, parent: str) -> list[str]:
-        """Return the committed folders in `parent`, by name."""
+        """Return the committed folders below `parent`, at any depth, by name."""
 
     def has(self, folder: str) -> bool:
         """Tell whether a folder is committed."""
@@ -67,6 +67,9 @@ class Storage(Protocol):
 
     def file(self, folder: str, table: str, columns: Collection[str] | None = None) -> Path:
         """Return a local file from which a table, or these columns of it, can be read."""
+
+    def fresh(self, folder: str, table: str) -> AbstractContextManager[Path]:
+        """Give a table's file as it is in the place itself, past what this machine keeps of it."""
 
     def files(self, folders: Sequence[str], table: str) -> list[Path]:
         """Return local files from which a table of many folders can be read."""

@@ -68,7 +68,7 @@ class ObjectReader:
         return None if found is None else found.data
 
     def folders(self, parent: str) -> list[str]:
-        """Return the committed folders in `parent`, by name: one listing, and the new manifests."""
+        """Return the committed folders below `parent`, by name: one listing, and the new manifests."""
         ordered = parent in ORDERED
         commit = heads.read(self.client).commit if ordered else heads.NONE.commit
         known = self._listings.get(parent)
@@ -156,7 +156,7 @@ class ObjectReader:
         told = manifest.get("files", {}).get(table)
         if told:
             return Stored(name, told["bytes"], told["hash"], checked=True)
-        # A lake that was copied here from a disk: its manifests say nothing of objects.
+        # A lake that was copied here from a disk, of a version whose manifests told no hashes.
         found = self.client.head(name)
         if found is None:
             raise damaged(self.address, name, "missing, though its manifest names it")

@@ -174,6 +174,16 @@ class TestWhatWasThere:
 
         assert (out.read_bytes(), names(tmp_path)) == (GOOD, ["out.json"])
 
+    @pytest.mark.parametrize("error", [FileNotFoundError(2, "No such file", "/lake/x.parquet"),
+                                       FileNotFoundError("No such file: /lake/x.parquet"),
+                                       OSError(5, "Input/output error", "/lake/x.parquet")])  # fmt: skip
+    def test_is_not_blamed_for_a_file_that_cannot_be_read(self, error, tmp_path):
+        with pytest.raises(OSError, match=r"x\.parquet") as seen, replacing(tmp_path / "out.json"):
+            raise error
+
+        assert seen.value is error
+        assert names(tmp_path) == []
+
 
 def test_a_new_file_has_the_mode_of_any_new_file(tmp_path):
     (tmp_path / "plain").touch()
@@ -234,6 +244,26 @@ class TestRights:
 
         assert seen.returncode == 0, seen.stderr
         assert json.loads((closed / "out.json").read_bytes())["kind"] == "formats"
+        assert names(closed) == ["out.json"]
+
+    def test_a_file_that_is_written_over_is_so_at_the_end(self, tmp_path):
+        """What is written may fail on the way."""
+        closed = tmp_path / "closed"
+        closed.mkdir()
+        (closed / "out.json").write_bytes(GOOD)
+        closed.chmod(0o555)
+        program = (
+            "import sys; from pathlib import Path; from pipeline.replacing import replacing\n"
+            "with replacing(Path(sys.argv[1])) as file:\n"
+            "    file.write(b'half'); file.flush()\n"
+            "    sys.exit(9)\n"
+        )
+
+        command = [*as_nobody(), sys.executable, "-c", program, str(closed / "out.json")]
+        done = subprocess.run(command, check=False, env={**os.environ, "PYTHONPATH": HOME})
+        closed.chmod(0o755)
+
+        assert (done.returncode, (closed / "out.json").read_bytes()) == (9, GOOD)
         assert names(closed) == ["out.json"]
 
     def test_a_closed_folder_takes_no_new_file(self, tmp_path):

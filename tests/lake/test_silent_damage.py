@@ -11,6 +11,7 @@ from making import call, run, want
 from pyarrow import parquet
 
 from pipeline.checks import check, failed
+from pipeline.scoring import score
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,6 +106,31 @@ def test_a_file_that_is_gone_or_cut_off_is_one_of_them(lake: Lake) -> None:
     assert [detail.split(";")[0].split(":")[0] for detail in details] == [
         "missing, though its manifest names it", "damaged",
     ]  # fmt: skip
+
+
+def test_scores_of_every_policy_are_read(lake: Lake, tmp_path: Path) -> None:
+    rules = tmp_path / "policy.toml"
+    rules.write_text("[match]\nargs = 'names'\n")
+    before = set(files(lake))
+    score(lake, policy=rules)
+    (more,) = {file for file in set(files(lake)) - before if file.stem == "scores"}
+    data = bytearray(more.read_bytes())
+    data[len(data) // 2] ^= 4
+    more.write_bytes(data)
+    ((_, _, subject, _),) = told(lake)
+    assert subject == str(more.relative_to(lake.path))  # type: ignore[arg-type]  # same
+
+
+def test_an_error_that_says_nothing_is_told_by_its_kind(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr(parquet, "ParquetFile", refuse)
+    assert {detail.split(";")[0] for *_, detail in told(lake)} == {
+        "damaged: it cannot be read: OSError"
+    }
 
 
 def test_the_command_exits_1(lake: Lake, capsys: pytest.CaptureFixture[str]) -> None:

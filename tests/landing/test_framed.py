@@ -17,7 +17,8 @@ from reading import SAMPLES
 from pipeline.errors import UnrecognisedError
 from pipeline.lake import Lake
 from pipeline.landing.land import land
-from pipeline.landing.source.framed import unframed
+from pipeline.landing.source import transport
+from pipeline.landing.source.framed import blanked, unframed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,6 +45,10 @@ FRAMED = {
     ),
     "no end of lines at all": b"".join(b"\x1e%b" % line for line in LINES),
     "printed over many lines": b"".join(b"\x1e%b\n" % _printed(record) for record in RECORDS),
+    "marks that end every line, too": b"".join(b"\x1e%b\x1e\n" % line for line in LINES),
+    "marks that end every line, alone": b"".join(b"%b \x1e\r\n" % line for line in LINES),
+    "its writer killed right behind a mark": b"".join(b"\x1e%b\n" % line for line in LINES)[:-1]
+    + b"\x1e",
     "marks on lines of their own": b"".join(b"\x1e\n%b\n" % line for line in LINES),
     "events": b"".join(b"data: %b\n\n" % line for line in LINES),
     "events with all that may stand around them": b": hello\nretry: 10\n\n"
@@ -54,6 +59,8 @@ FRAMED = {
         b"".join(b"data: %b\n" % line for line in _printed(record).split(b"\n")) + b"\n"
         for record in RECORDS
     ),
+    "events that are indented, behind a blank line": b"  \n"
+    + b"".join(b" \t data: %b\n\n" % line for line in LINES),
     "marked as UTF-8": b"\xef\xbb\xbf" + b"".join(b"data: %b\n\n" % line for line in LINES),
 }
 
@@ -97,6 +104,19 @@ def test_a_cut_off_record_printed_over_many_lines_costs_itself_alone(tmp_path: P
     assert (report.runs, report.rejects.total()) == (2, 1)
     (told,) = rejects_of(tmp_path / "lake")
     assert told[:2] == (whole.count(b"\n") + 2, len(whole) + 3)
+
+
+def test_frames_are_taken_off_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy in which some were left would be copied again, up to four times."""
+    copied = []
+    monkeypatch.setattr(
+        transport, "blanked", lambda *told: (copied.append(told[0]), blanked(*told))[1]
+    )
+    for number, framed in enumerate(FRAMED.values()):
+        path = tmp_path / f"stream{number}"
+        path.write_bytes(framed)
+        land([path], tmp_path / "lake", workers=1)
+    assert len(copied) == len(FRAMED)
 
 
 def test_a_mark_inside_a_text_is_no_frame(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from reading import SAMPLES
 from pipeline.landing.land import land
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     import polars as pl
@@ -134,3 +134,46 @@ def test_a_damaged_neighbour_is_none_and_costs_no_run(tmp_path: Path) -> None:
     (results,) = (path for path in paths if path.name == "results.json.gz")
     results.write_bytes(b"\x1f\x8b\x08 and no more")
     assert landed(tmp_path / "lake", [path for path in paths if path != results]).runs == 1
+
+
+def zipped(path: Path, files: dict[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return path
+
+
+def _again(data: bytes) -> bytes:
+    """Spell a document as a string."""
+    return json.dumps(data.decode()).encode()
+
+
+ANOTHER = {
+    "wide": lambda data: data.decode().encode("utf-16"),
+    "framed": lambda data: b"".join(b"\x1e%b" % line for line in data.splitlines(keepends=True)),
+    "wide, packed": lambda data: gzip.compress(data.decode().encode("utf-16")),
+}
+
+
+@pytest.mark.parametrize("how", ANOTHER)
+def test_another_layer_of_a_member_keeps_its_folder(tmp_path: Path, how: str) -> None:
+    """The folder names the model; a folder made up would make it another one each time."""
+    (path,) = (SAMPLES / "bfcl_result").iterdir()
+    inside = {"gpt-4/BFCL_v4_simple_result.json": ANOTHER[how](path.read_bytes())}
+    for name in ("a", "b"):
+        landed(tmp_path / name, [zipped(tmp_path / "x.zip", inside)])
+    found, again = (runs_of(tmp_path / name) for name in ("a", "b"))
+    assert set(found["model"]) == {"gpt-4"}
+    assert found["run_id"].equals(again["run_id"])
+
+
+@pytest.mark.parametrize("spelled", [ANOTHER["wide"], ANOTHER["wide, packed"], _again])
+def test_another_layer_of_members_keeps_them_together(
+    tmp_path: Path, plain: Path, spelled: Callable[[bytes], bytes]
+) -> None:
+    folder = SAMPLES / "openhands_conversation"
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    inside = {str(path.relative_to(folder)): spelled(path.read_bytes()) for path in files}
+    report = landed(tmp_path / "lake", [zipped(tmp_path / "x.zip", inside)])
+    assert (report.runs, report.unrecognised) == (1, [])
+    assert_same(tmp_path / "lake", plain / "openhands_conversation")

@@ -14,6 +14,7 @@ import pytest
 from lakes import trajtab
 from landings import source
 
+from pipeline.checks import check
 from pipeline.errors import InputError, LakeError
 from pipeline.lake import Lake
 from pipeline.landing.land import land
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 BLOCK = 64 << 10
 URL = "s3://bucket/lake"
+CHECKED = "s3://bucket/checked"
+"""Of its own: a process remembers the batches it has scored, and where it has copies of them."""
 
 
 def writer(byte: bytes, n: int = BLOCK):
@@ -185,6 +188,44 @@ def test_a_damaged_object_is_told_and_not_kept(tmp_path: Path, memory: Memory) -
         batch.file("steps")
     memory.stores[URL].put(name, data)
     assert batch.file("steps").read_bytes() == data
+
+
+def test_check_deep_looks_at_the_store_past_the_cache(tmp_path: Path, memory: Memory) -> None:
+    land([source(tmp_path, range(3))], CHECKED, workers=1)
+    assert trajtab("score", CHECKED) == 0
+    batch = Lake.open(CHECKED).batches()[0]
+    kept = batch.file("steps")
+    assert check(CHECKED, deep=True).rows.filter(check="damaged_files").is_empty()
+    store, name = (
+        memory.stores[CHECKED],
+        f"{batch.relative}/{batch.manifest['files']['steps']['name']}",
+    )
+    sound = bytes(store.get(name).bytes())
+    at = len(sound) // 2
+    flipped = sound[:at] + bytes([sound[at] ^ 4]) + sound[at + 1 :]
+
+    store.put(name, flipped)
+    ((kind, _, subject, detail),) = check(CHECKED, deep=True).rows.rows()
+    assert (kind, subject) == ("damaged_files", name)
+    assert detail.startswith("damaged: its content is not what its manifest says; ")
+    assert kept.read_bytes() == sound
+
+    store.put(name, sound)
+    kept.write_bytes(flipped)
+    note = check(CHECKED, deep=True).notes[0]
+    assert "nothing else was looked at" not in note
+
+
+def test_check_deep_finds_scores_of_every_policy_in_a_store(tmp_path: Path, memory: Memory) -> None:
+    land([source(tmp_path, range(3))], URL, workers=1)
+    (tmp_path / "policy.toml").write_text("[match]\nargs = 'names'\n")
+    assert trajtab("score", URL, "--policy", tmp_path / "policy.toml") == 0
+    (name,) = [
+        found["path"] for part in memory.stores[URL].list("scores/") for found in part
+        if "/scores." in found["path"]
+    ]  # fmt: skip
+    memory.stores[URL].delete(name)
+    assert check(URL, deep=True).rows["subject"].to_list() == [name]
 
 
 def test_a_damaged_manifest_is_named_and_a_copy_set_aside_passed_over(

@@ -18,11 +18,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BLOCK = 1 << 16
-_SEQUENCE = re.compile(rb"(\A|\n)([ \t]*\x1e[ \t\x1e]*)")
-"""The marks that begin a line. One behind text tells that a record was cut off, and stays."""
-_EVENTS = re.compile(rb"(\A|\n)((?:event|id|retry)?:[^\r\n]*|data: ?(?:\[DONE\](?=\s*(?:\n|\Z)))?)")
-_DATA = re.compile(rb"data:\s*[{\[]")
-_FIELD = re.compile(rb"(?:event|id|retry|data)?:")
+BLANKS = b" \t\r\n"
+_BEGIN = re.compile(rb"(\A|\n)([ \t\r]*\x1e[ \t\r\x1e]*)")
+"""The marks that begin a line."""
+_END = re.compile(rb"(\x1e[ \t\r\x1e]*)(\n|\Z)?")
+"""Those behind text: what ends its line is a frame; else a record was cut off, and they stay."""
+_ENDED = re.compile(rb"[{\[][^\n]*\x1e[ \t\r]*(?:\n|\Z)")
+_EVENTS = re.compile(
+    rb"(\A|\n)([ \t\r]*(?:(?:event|id|retry)?:[^\r\n]*|data: ?(?:\[DONE\](?=\s*(?:\n|\Z)))?))"
+)
+_DATA = re.compile(rb"[ \t\r]*data:\s*[{\[]")
+_FIELD = re.compile(rb"[ \t\r]*(?:event|id|retry|data)?:")
 
 
 def unframed(text: bytes) -> Callable[[bytes], bytes] | None:
@@ -34,15 +40,15 @@ def unframed(text: bytes) -> Callable[[bytes], bytes] | None:
     b'              \n{"a": 1}'
     >>> unframed(b'{"data": 1}')
     """
-    body = text.removeprefix(codecs.BOM_UTF8).lstrip()
-    if body.startswith(RECORD):
-        return _blanking(_SEQUENCE)
-    return _blanking(_EVENTS) if _is_events(body) else None
+    body = text.removeprefix(codecs.BOM_UTF8).lstrip(BLANKS)
+    if body.startswith(RECORD) or _ENDED.match(body):
+        return _without_marks
+    return _without_fields if _is_events(body) else None
 
 
 def _is_events(body: bytes) -> bool:
     """Tell whether fields of events stand before the first data, which are JSON."""
-    for line in body.splitlines() if _FIELD.match(body) else ():
+    for line in body.split(b"\n") if _FIELD.match(body) else ():
         if _DATA.match(line):
             return True
         if line.strip() and not _FIELD.match(line):
@@ -50,8 +56,20 @@ def _is_events(body: bytes) -> bool:
     return False
 
 
-def _blanking(frame: re.Pattern[bytes]) -> Callable[[bytes], bytes]:
-    return lambda lines: frame.sub(lambda found: b" " * len(found[2]) + found[1], lines)
+def _without_marks(lines: bytes) -> bytes:
+    return _END.sub(_ending, _BEGIN.sub(_beginning, lines))
+
+
+def _without_fields(lines: bytes) -> bytes:
+    return _EVENTS.sub(_beginning, lines)
+
+
+def _beginning(found: re.Match[bytes]) -> bytes:
+    return b" " * len(found[2]) + found[1]
+
+
+def _ending(found: re.Match[bytes]) -> bytes:
+    return found[0] if found[2] is None else b" " * len(found[1]) + found[2]
 
 
 def blanked(path: Path, blank: Callable[[bytes], bytes]) -> Iterator[bytes]:

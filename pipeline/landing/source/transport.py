@@ -71,8 +71,6 @@ def _layers(source: Source, copies: Copies, left: int) -> Iterator[Source]:
     for found in inner:
         told = replace(found, damage=found.damage or source.damage)
         yield from _layers(told, copies, left - 1)
-    if copies.folder in source.path.parents:
-        source.path.unlink()
 
 
 def _layer(source: Source, copies: Copies) -> Iterator[Source] | None:
@@ -88,6 +86,8 @@ def _layer(source: Source, copies: Copies) -> Iterator[Source] | None:
     if blocks is None:
         return None
     copy = _copy(blocks, _place(source, copies), source.shown)
+    if copies.folder in source.path.parents:
+        copy = _instead(copy, source)
     return iter([replace(copy, origin=source.origin or source.path.absolute())])
 
 
@@ -123,10 +123,16 @@ def _name(source: Source) -> str:
 
 def _place(source: Source, copies: Copies) -> Path:
     """Return where a packed file's copy goes: that of an archive's stays beside its neighbours."""
-    name = _name(source)
-    if copies.folder in source.path.parents:
-        return _room(copies, name.rpartition("/")[2], source.path.parent)
-    return _room(copies, name)
+    is_copy = copies.folder in source.path.parents
+    return _room(copies, _name(source), source.path.parent.parent if is_copy else None)
+
+
+def _instead(copy: Source, source: Source) -> Source:
+    """Remove a copy that another was made of, which takes its place where it keeps its name."""
+    if copy.path.name != source.path.name:
+        source.path.unlink()
+        return copy
+    return replace(copy, path=copy.path.replace(source.path))
 
 
 def _members(source: Source, copies: Copies) -> Iterator[Source]:
@@ -140,6 +146,8 @@ def _members(source: Source, copies: Copies) -> Iterator[Source]:
         path = _room(copies, "empty")
         path.touch()
         yield Source(path, source.shown, Damage(1, 0, "damaged_archive", told, b""))
+    if copies.folder in source.path.parents:
+        source.path.unlink()
 
 
 def _room(copies: Copies, name: str, home: Path | None = None) -> Path:
