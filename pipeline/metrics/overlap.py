@@ -12,16 +12,9 @@ from functools import partial
 import polars as pl
 
 from pipeline.metrics import distinct, half_credits
-from pipeline.metrics.distinct import set_jaccard
-from pipeline.metrics.half_credits import call_accuracy
 from pipeline.metrics.metric import Metric, of_calls, words
 from pipeline.metrics.rates import f1, precision, recall
 from pipeline.metrics.ratio import flag
-
-__all__ = [
-    "any_order_match", "call_accuracy", "f1", "metrics", "only_expected", "precision", "recall",
-    "set_jaccard", "unordered_match",
-]  # fmt: skip
 
 
 def any_order_match(tp: pl.Expr, n_expected: pl.Expr) -> pl.Expr:
