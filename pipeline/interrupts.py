@@ -21,6 +21,14 @@ def interruptible(con: DuckDBPyConnection) -> DuckDBPyConnection:
     return con
 
 
+def release(con: DuckDBPyConnection) -> None:
+    """Leave a connection to one who stops its queries himself.
+
+    The thread may be late: what it stops is what runs by then, which at a prompt is another query.
+    """
+    _sessions.discard(con)
+
+
 def listen() -> None:
     """Stop queries on Ctrl-C from now on.
 

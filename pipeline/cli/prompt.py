@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 import duckdb
 import polars as pl
 
-from pipeline import workbench
+from pipeline import interrupts, workbench
 from pipeline.cli.line_editing import Editing
 from pipeline.cli.output import emit, say
 from pipeline.errors import TrajtabError, UnknownNameError
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from pipeline.cli.options import Outputs
+
+Answer = TypeVar("Answer")
 
 FIRST, NEXT = "sql> ", "...> "
 TICK = 0.1
@@ -58,19 +61,19 @@ class Prompt:
     def run(self) -> None:
         """Read and answer until the person leaves."""
         words = [*_columns(self.con), *_macros(self.con)]
+        interrupts.release(self.con)
         with Editing(words, tables=workbench.VIEWS) as editing:
             while True:
                 try:
                     text = self._read(editing)
+                    if text.strip().rstrip("; ").lower() in QUIT:
+                        return
+                    self._reply(text)
                 except EOFError:
                     click.echo(err=True)
                     return
                 except KeyboardInterrupt:  # forgets what was begun
                     click.echo(err=True)
-                    continue
-                if text.strip().rstrip("; ").lower() in QUIT:
-                    return
-                self._reply(text)
 
     def _read(self, editing: Editing) -> str:
         """Read lines up to the ';' that ends a statement; a word of the prompt is a line."""
@@ -106,17 +109,18 @@ class Prompt:
 
     def _answer(self, text: str) -> None:
         if text.startswith("."):
-            emit(self._asked(*text.rstrip(";").split()), self.outputs)
+            words = text.rstrip(";").split()
+            emit(self._stoppable(lambda: self._asked(*words)), self.outputs)
             return
         for statement in self._split(text):
-            rows = self._select(statement)
+            rows = self._stoppable(partial(self._select, statement))
             self.tell(Result("sql", rows, []), self.outputs)
             say(counted(rows.height, "row"))
 
-    def _select(self, statement: str) -> pl.DataFrame:
-        """Run one statement in a thread: DuckDB hears of Ctrl-C only if it is told."""
+    def _stoppable(self, ask: Callable[[], Answer]) -> Answer:
+        """Ask in a thread: DuckDB hears of Ctrl-C only if it is told, while it works at this."""
         with ThreadPoolExecutor(1) as pool:
-            asked = pool.submit(workbench.select, self.con, statement, self._used(statement))
+            asked = pool.submit(ask)
             try:
                 while not wait([asked], timeout=TICK).done:
                     pass  # a signal that another thread received is noticed at the next tick
@@ -124,6 +128,9 @@ class Prompt:
             except KeyboardInterrupt:
                 self.con.interrupt()
                 raise
+
+    def _select(self, statement: str) -> pl.DataFrame:
+        return workbench.select(self.con, statement, self._used(statement))
 
     def _split(self, text: str) -> list[str]:
         """Return the statements of a text; one that cannot be parsed stays whole."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from time import sleep
 
 import pytest
 from lakes import final, scored
 from making import call, run
+from processes import needs_account, work
 
 ROOT = Path(__file__).resolve().parents[2]
 ENDLESS = (
@@ -33,7 +32,7 @@ def lake(tmp_path_factory):
     return scored(folder, run("a", [call("search"), final("b")]))
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals")
+@needs_account
 @pytest.mark.parametrize(
     "command",
     [
@@ -49,7 +48,7 @@ def test_a_query_without_end_is_stopped(lake, command):
         [sys.executable, "-c", HEARD, *words],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
-        sleep(3)  # for the query to begin; before that it is stopped too
+        work(process, 3)  # the query has begun: to start takes a second
         process.send_signal(signal.SIGINT)
         try:
             out, said = process.communicate(timeout=LONG)
