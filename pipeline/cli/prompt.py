@@ -1,4 +1,4 @@
-"""The prompt of `trajtab sql`: a statement ends with ';', a word with a dot asks about the lake."""
+"""The prompt of `trajtab sql`: a statement ends with ';', a dot command asks about the lake."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 import duckdb
-import polars as pl
 
 from pipeline import interrupts, workbench
+from pipeline.cli import dot_commands
 from pipeline.cli.line_editing import Editing
 from pipeline.cli.output import emit, say
-from pipeline.errors import TrajtabError, UnknownNameError
+from pipeline.errors import TrajtabError
 from pipeline.tables.result import Result
 from pipeline.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    import polars as pl
     from duckdb import DuckDBPyConnection
 
     from pipeline.cli.options import Outputs
@@ -32,15 +33,6 @@ FIRST, NEXT = "sql> ", "...> "
 TICK = 0.1
 """Seconds."""
 QUIT = frozenset({"\\q", "quit", "exit", ".quit", ".exit"})
-
-HELP = {
-    ".help": "this list",
-    ".tables": "the views",
-    ".schema VIEW": "the columns of a view, or of all",
-    ".macros": "the metrics as macros, and how each is called",
-    ".quit": "leave; so do quit, \\q and Ctrl-D",
-}
-"""What may be asked about the lake."""
 
 
 class Prompt:
@@ -60,7 +52,7 @@ class Prompt:
 
     def run(self) -> None:
         """Read and answer until the person leaves."""
-        words = [*_columns(self.con), *_macros(self.con)]
+        words = [*dot_commands.columns(self.con), *dot_commands.macros(self.con)]
         interrupts.release(self.con)
         with Editing(words, tables=workbench.VIEWS) as editing:
             while True:
@@ -110,7 +102,7 @@ class Prompt:
     def _answer(self, text: str) -> None:
         if text.startswith("."):
             words = text.rstrip(";").split()
-            emit(self._stoppable(lambda: self._asked(*words)), self.outputs)
+            emit(self._stoppable(lambda: dot_commands.answer(self.con, *words)), self.outputs)
             return
         for statement in self._split(text):
             rows = self._stoppable(partial(self._select, statement))
@@ -120,11 +112,11 @@ class Prompt:
     def _stoppable(self, ask: Callable[[], Answer]) -> Answer:
         """Ask in a thread: DuckDB hears of Ctrl-C only if it is told, while it works at this."""
         with ThreadPoolExecutor(1) as pool:
-            asked = pool.submit(ask)
+            working = pool.submit(ask)
             try:
-                while not wait([asked], timeout=TICK).done:
+                while not wait([working], timeout=TICK).done:
                     pass  # a signal that another thread received is noticed at the next tick
-                return asked.result()
+                return working.result()
             except KeyboardInterrupt:
                 self.con.interrupt()
                 raise
@@ -145,28 +137,6 @@ class Prompt:
             return {k: v for k, v in self.parameters.items() if k in parsed.named_parameters}
         return dict(self.parameters)
 
-    def _asked(self, word: str, name: str | None = None, *_: str) -> Result:
-        """Answer a word with a dot.
-
-        Raises:
-            UnknownNameError: no such word or view.
-        """
-        if word == ".help":
-            rows = pl.DataFrame(
-                {"type": [*HELP, "SELECT …;"], "for": [*HELP.values(), "an answer"]}
-            )
-        elif word == ".tables":
-            heights = [_height(self.con, view) for view in workbench.VIEWS]
-            rows = pl.DataFrame({"view": workbench.VIEWS, "rows": heights})
-        elif word == ".schema":
-            rows = _schema(self.con, name)
-        elif word == ".macros":
-            macros = _macros(self.con)
-            rows = pl.DataFrame({"macro": list(macros), "call": list(macros.values())})
-        else:
-            raise UnknownNameError.among("word", word, (told.split()[0] for told in HELP))
-        return Result(word[1:], rows, [])
-
 
 def _is_word(line: str) -> bool:
     word = line.strip().rstrip("; ").lower()
@@ -179,37 +149,3 @@ def _line(prompt: str) -> str:
         return input(prompt)
     click.echo(prompt, nl=False, err=True)
     return input("")
-
-
-def _height(con: DuckDBPyConnection, view: str) -> int:
-    return int(con.view(view).count("*").fetchall()[0][0])
-
-
-def _schema(con: DuckDBPyConnection, name: str | None) -> pl.DataFrame:
-    """Return the columns of a view, or of all.
-
-    Raises:
-        UnknownNameError: no such view.
-    """
-    if name is not None and name not in workbench.VIEWS:
-        raise UnknownNameError.among("view", name, workbench.VIEWS)
-    relations = {view: con.view(view) for view in workbench.VIEWS if name in (None, view)}
-    rows = [
-        (view, column, str(kind))
-        for view, found in relations.items()
-        for column, kind in zip(found.columns, found.types, strict=True)
-    ]
-    return pl.DataFrame(rows, schema=["view", "column", "type"], orient="row")
-
-
-def _columns(con: DuckDBPyConnection) -> list[str]:
-    return _schema(con, None)["column"].unique().to_list()
-
-
-def _macros(con: DuckDBPyConnection) -> dict[str, str]:
-    """Return the metric macros with how each is called, by name."""
-    found = con.sql(
-        "SELECT function_name, array_to_string(parameters, ', ') FROM duckdb_functions() "
-        "WHERE function_type = 'macro' AND NOT internal ORDER BY ALL"
-    ).fetchall()
-    return {name: f"{name}({parameters})" for name, parameters in found}
