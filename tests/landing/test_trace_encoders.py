@@ -307,3 +307,47 @@ def test_an_encoders_time_that_is_none_is_kept(tmp_path: Path) -> None:
     lake = landed(tmp_path, record, _says(2))
     labels = steps_of(lake).filter(pl.col("actor") == "reranker")["labels"].to_list()
     assert [json.loads(one)["unread.ended_at"] for one in labels] == ["soon"]
+
+
+COST = {"llm__cost__total": 0.5}
+RANKED = [
+    # A ranker's usage, what spans inside it tell, and what is counted of it: (tokens, cost).
+    ([{**PROMPT, **COST}, {}], [{**PROMPT, **COST}], [(40, 0.5)]),
+    ([{**PROMPT, **COST}, {}], [PROMPT], [(40, None), (None, 0.5)]),
+    ([{**PROMPT, **COST}, {}], [COST], [(40, 0.5)]),
+    ([{**PROMPT, **COST}, {}], [], [(40, 0.5)]),
+    ([PROMPT, {}], [{}], [(40, None)]),
+    ([PROMPT, {}, {}], [], [(40, None)]),
+    ([PROMPT, {"llm__token_count__prompt": 7}], [{}], [(7, None)]),
+]
+"""The usage of a ranker and of those inside it, of models beside these, and all that counts."""
+
+
+@pytest.mark.parametrize(("rankers", "models", "counted"), RANKED)
+def test_a_ranker_around_another_and_a_model_counts_once(
+    tmp_path: Path,
+    rankers: list[dict[str, Any]],
+    models: list[dict[str, Any]],
+    counted: list[tuple[Any, ...]],
+) -> None:
+    outer, *inner = rankers
+    spans = [_ranks(1, **outer)]
+    spans += [_ranks(number, 1, **used) for number, used in enumerate(inner, 2)]
+    spans += [_says(number, 1, **used) for number, used in enumerate(models, 4)]
+    end = _says(6)
+    apart(tmp_path / "whole", [*spans, end])
+    apart(tmp_path / "apart", [*spans[: len(rankers)], end], [*spans[len(rankers) :], end])
+    for name in ("whole", "apart"):
+        used = [row[2:4] for row in told(tmp_path / name) if row[2:4] != (None, None)]
+        assert sorted(used, key=str) == sorted(counted, key=str)
+
+
+@pytest.mark.parametrize(
+    "names", [({}, {"reranker__model_name": "r"}), ({"reranker__model_name": "r"}, {})]
+)
+@pytest.mark.parametrize("telling", [0, 1])
+def test_a_ranker_in_another_names_the_model(tmp_path: Path, names: Any, telling: int) -> None:
+    used = [PROMPT if number == telling else {} for number in range(2)]
+    spans = [_ranks(1, **used[0], **names[0]), _ranks(2, 1, **used[1], **names[1]), _says(3)]
+    apart(tmp_path / "lake", spans)
+    assert told(tmp_path / "lake")[0] == ("message", "reranker", 40, None, "r")
