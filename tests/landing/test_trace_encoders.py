@@ -351,3 +351,66 @@ def test_a_ranker_in_another_names_the_model(tmp_path: Path, names: Any, telling
     spans = [_ranks(1, **used[0], **names[0]), _ranks(2, 1, **used[1], **names[1]), _says(3)]
     apart(tmp_path / "lake", spans)
     assert told(tmp_path / "lake")[0] == ("message", "reranker", 40, None, "r")
+
+
+def _usage(lake: Path) -> list[tuple[Any, ...]]:
+    return [row[1:4] for row in told(lake) if row[2:4] != (None, None)]
+
+
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_two_rankers_around_a_model(
+    tmp_path: Path, order: tuple[int, ...], *, together: bool
+) -> None:
+    """The tokens are the model's, the cost is the outermost's, whichever lands first."""
+    spans = [_ranks(1, **PROMPT, **COST), _ranks(2, 1, **PROMPT), _says(3, 2, **LLM)]
+    if together:
+        spans = [{**one, "start_time": AT.format(1)} for one in spans]
+    apart(tmp_path / "lake", *([spans[at], _says(5)] for at in order))
+    counted = sorted(_usage(tmp_path / "lake"))
+    assert counted == [("agent", 40, None), ("reranker", None, 0.5)]
+
+
+USED = {"llm__token_count__prompt": 7}
+BELOW = [
+    # The last model that tells nothing; one that tells; two encoders; one of another number.
+    ([_says(2, 1), _says(3, 1)], [("agent", 40)]),
+    ([_says(2, 1, **USED), _says(3, 1)], [("agent", 7)]),
+    ([_ranks(2, 1, **USED), _ranks(3, 1, **USED)], [("reranker", 7), ("reranker", 7)]),
+    ([_ranks(2, 1, **USED)], [("reranker", 7)]),
+]
+
+
+@pytest.mark.parametrize(("below", "counted"), BELOW)
+def test_a_ranker_apart_from_what_is_inside_it(
+    tmp_path: Path, below: list[dict[str, Any]], counted: list[tuple[Any, ...]]
+) -> None:
+    outer, end = _ranks(1, **PROMPT, reranker__model_name="r"), _says(6)
+    apart(tmp_path / "whole", [outer, *below, end])
+    apart(tmp_path / "apart", [outer, end], [*below, end])
+    for name in ("whole", "apart"):
+        assert [row[:2] for row in _usage(tmp_path / name)] == counted
+    assert told(tmp_path / "apart") == told(tmp_path / "whole")
+
+
+def test_two_encoders_inside_each_other_count_once(tmp_path: Path) -> None:
+    spans = [_ranks(1, 2, **USED), _ranks(2, 1, **USED)]
+    apart(tmp_path / "whole", [*spans, _says(4)])
+    apart(tmp_path / "apart", [spans[0], _says(4)], [spans[1], _says(4)])
+    assert _usage(tmp_path / "whole") == _usage(tmp_path / "apart") == [("reranker", 7, None)]
+
+
+@pytest.mark.parametrize("name", ["sub", "reranker"])
+def test_an_embedding_inside_a_models_span(tmp_path: Path, name: str) -> None:
+    """Neither what a user said nor an agent that is called a reranker is one."""
+    agents = [
+        _flat(1, "a", None, gen_ai__operation__name="invoke_agent", gen_ai__agent__name="desk"),
+        _flat(2, "a", 1, gen_ai__operation__name="invoke_agent", gen_ai__agent__name=name),
+    ]
+    asked = [{"role": "user", "content": "Hi"}]
+    model = _says(3, 2, input__value=json.dumps({"messages": asked}))
+    used = _embeds(4, "ai.embed", 3, **SEVEN)
+    apart(tmp_path / "lake", [*agents, model], [used, _says(6)])
+    assert [row[:2] for row in told(tmp_path / "lake")] == [
+        ("llm_call", name), ("message", "embedding"), ("final", "agent")
+    ]  # fmt: skip

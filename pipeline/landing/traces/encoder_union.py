@@ -87,7 +87,6 @@ def _leave_to_encoders(outer: Row, innermost: list[Row]) -> None:
 def _leave_to_responses(outer: Row, responses: list[Row]) -> None:
     """Take what they tell; tokens that none of them tells go to the last."""
     told = [one for one in responses if _tells(one, _TOKENS)]
-    if _tells(outer, _TOKENS):
-        _move(_TOKENS, outer, None if told else max(responses, key=_begins))
+    _move(_TOKENS, outer, None if told else max(responses, key=_begins))
     if any(_tells(one, _COST) for one in responses):
         _move(_COST, outer, None)

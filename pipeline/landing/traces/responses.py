@@ -76,12 +76,12 @@ def _wrappers(tree: Tree, role: Role) -> dict[str, list[Span]]:
     """Return the spans of a role around each of it, the nearest first."""
     found: dict[str, list[Span]] = {}
     for span in tree.of(role):
-        outers = {span.id: span}
+        line = [span]
         at = tree.near(span, role)
-        while at is not None and at.id not in outers:
-            outers[at.id] = at
+        while at is not None and tree.depth[at.id] < tree.depth[line[-1].id]:  # no circle
+            line.append(at)
             at = tree.near(at, role)
-        found[span.id] = list(outers.values())[1:]
+        found[span.id] = line[1:]
     return found
 
 
