@@ -24,16 +24,19 @@ def count_encoders_once(groups: dict[str, list[Row]]) -> None:
     steps = [step for group in groups.values() for step in group]
     encoders = {step.labels[SPAN]: step for step in steps if _is_encoder(step)}
     inside: dict[str, list[Row]] = defaultdict(list)
+    depth: dict[str, int] = {}
     for step in steps if encoders else ():
         if step.kind in RESPONSES or _is_encoder(step):
-            for outer in _around(step, encoders):
+            outers = _around(step, encoders)
+            depth[step.labels[SPAN]] = len(outers)
+            for outer in outers:
                 inside[outer].append(step)
-    for outer in sorted(inside, key=lambda span: _begins(encoders[span]), reverse=True):
+    for outer in sorted(inside, key=lambda span: (-depth[span], span)):  # the innermost first
         row = encoders[outer]
         inner = [one for one in inside[outer] if _tells(one) or one.kind in RESPONSES]
         below = [one for one in inner if _is_encoder(one)]
         if below:
-            _leave_to_encoders(row, [one for one in below if one.labels[SPAN] not in inside])
+            _leave_to_encoders(row, below)
         elif inner:
             _leave_to_responses(row, inner)
         if not _tells(row):
