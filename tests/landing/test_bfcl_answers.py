@@ -147,3 +147,11 @@ def test_answers_of_searches_and_memories_are_reference_answers():
 def test_what_is_no_ground_truth_is_refused(truth):
     with pytest.raises(RejectError):
         decode("bfcl_answers", {"id": "x_0", "ground_truth": truth})
+
+
+def test_fields_nobody_knows_and_answers_that_are_calls():
+    record = {"id": "memory_kv_0-x", "ground_truth": ["a"], "source": "s"}
+    assert {task.unmapped["source"] for task in decode("bfcl_answers", record).tasks} == {"s"}
+    with pytest.raises(RejectError, match="wrong_type"):
+        decode("bfcl_answers", {**record, "ground_truth": ["a", 1]})
+    assert sniff("bfcl_answers", {"id": "simple_0", "ground_truth": "a"}) is None

@@ -150,6 +150,7 @@ def test_a_damaged_sample_is_refused_alone(tmp_path):
         ({"a": {"value": True}, "b": {"value": "I"}}, False, 1.0),
         ({"a": {"value": "P"}}, False, 0.5),
         ({"a": {"value": 7}}, None, 7.0),
+        ({"a": {"value": 0.25}}, False, 0.25),
         ({"a": {"value": {"x": 1}}}, None, None),
         (None, None, None),
     ],
@@ -220,4 +221,17 @@ def test_a_call_that_a_vendor_ran_and_an_error_that_says_nothing(tmp_path):
     assert [(c.tool_name, c.is_error, c.error) for c in found] == [
         ("web_search", False, None), ("web_search", True, "no")
     ]  # fmt: skip
-    assert [call.output for call in found] == ["r", "r"]
+    assert [(call.output, call.call_id) for call in found] == [("r", "7"), ("r", None)]
+
+
+def test_words_calls_and_calls_that_a_vendor_ran_in_one_turn(tmp_path):
+    ran = {"type": "tool_use", "tool_type": "web_search", "id": "s", "result": "r"}
+    turn, answer = _called("c")
+    turn["content"] = [{"type": "text", "text": "A"}, ran, {"type": "text", "text": "B"}]
+    run = _sample(tmp_path, turn, answer).run
+    assert [step.content for step in run.steps if step.kind == "llm_call"] == ["A\nB"]
+    assert [call.tool_name for call in calls(run)] == ["web_search", "f"]
+    run = _sample(tmp_path, {**turn, "tool_calls": None}).run
+    assert [(step.kind, step.content) for step in run.steps] == [
+        ("llm_call", "A"), ("tool_call", None), ("final", "B")
+    ]  # fmt: skip

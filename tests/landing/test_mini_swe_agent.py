@@ -259,3 +259,10 @@ def test_the_prompt_is_the_systems_words():
     assert _run(*asked).prompt_hash == _run(*asked[::-1]).prompt_hash == prompt_hash("P")
     assert _run(_user("Go")).prompt_hash is None
     assert _run(_user("Go")).agent == "mini-swe-agent"
+
+
+def test_version_1_is_known_by_how_it_ended_and_what_it_cost():
+    told = {"exit_status": "Submitted", "model_stats": {}}
+    assert sniff("mini_swe_agent", {"messages": [], "info": told})
+    for one in told.items():
+        assert sniff("mini_swe_agent", {"messages": [], "info": dict([one])}) is None

@@ -339,6 +339,18 @@ def test_three_spans_of_a_response_in_three_parts(
     assert all_told(lake) == all_told(tmp_path / "whole")
 
 
+@pytest.mark.parametrize("parts", ["bc a", "c b bt", "c b a bt"])
+def test_spans_of_a_response_that_land_together_or_again(lake: Path, parts: str) -> None:
+    made = {
+        "a": chat(1, "Hi", id=A, lasts=3, **USAGE),
+        "b": chat(1.1, "Hi", id=B, parent=A, lasts=2, **USAGE),
+        "c": chat(1.2, "Hi", id=C, parent=B, **USAGE),
+        "t": tool("f", 9),
+    }
+    land_parts(lake, *([made[name] for name in part] for part in parts.split()))
+    assert steps_of(lake)["input_tokens"].sum() == 30
+
+
 def test_what_began_at_once_is_in_the_order_of_the_part_that_knows_both(lake: Path) -> None:
     asked, ran = chat(1, "x", id=ONE), tool("f", 1, id=TWO)
     land_parts(lake, [ran], [asked, ran])
