@@ -305,9 +305,10 @@ def test_what_a_response_and_its_calls_tell_beside_words():
 def test_an_error_ends_a_run_whatever_notice_follows():
     at = "2026-05-04T11:00:01Z"
     failed = {"type": "error", "content": "x", "timestamp": at}
-    run = _run(_user("Hi"), failed, {"type": "info", "content": "Update!"})
+    asked = {**_user(""), "timestamp": at}
+    run = _run(asked, failed, {"type": "info", "content": "Update!"})
     assert run.status == "error"
-    assert run.steps[1].started_at == at
+    assert told(run, "content", "started_at") == [(None, at), ("x", at), ("Update!", None)]
 
 
 def test_a_result_that_is_one_part_and_fields_nobody_knows():

@@ -339,3 +339,12 @@ def test_a_task_is_mentioned_where_it_is_described():
     assert told.run.labels == {}
     assert decode("recorder", {"steps": [], "task_id": 7}).tasks == []
     assert _run(task_description="Go").labels == {"task_description": "Go"}
+
+
+def test_an_observation_answers_no_call_that_one_before_it_answered():
+    run = _run(
+        _tool(), _step("observation", observation="a"),
+        _tool(observation="b"), _step("observation", observation="c"),
+    )  # fmt: skip
+    assert [call.output for call in calls(run)] == ["a", "b"]
+    assert [step.content for step in run.steps if step.kind == "message"] == ["c"]
