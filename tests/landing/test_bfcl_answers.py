@@ -150,7 +150,7 @@ def test_what_is_no_ground_truth_is_refused(truth):
 
 
 def test_fields_nobody_knows_and_answers_that_are_calls():
-    record = {"id": "memory_0-x", "ground_truth": ["a"], "odd": 1}
+    record = {"id": "memory_7-customer-0", "ground_truth": ["a"], "odd": 1}
     assert {task.unmapped["odd"] for task in decode("bfcl_answers", record).tasks} == {1}
     with pytest.raises(RejectError, match="wrong_type"):
         decode("bfcl_answers", {**record, "ground_truth": ["a", 1]})
