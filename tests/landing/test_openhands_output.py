@@ -185,3 +185,15 @@ def test_when_a_history_ran_and_what_the_agent_was_told():
     told = [{"source": "user", "action": "message", "message": "Go"}, _said("Done.")]
     assert [(s.actor, s.content) for s in _run(*told).steps] == [("user", "Go"), ("agent", "Done.")]
     assert _run(_said("Done."), test_result={"report": {"resolved": "yes"}}).success is None
+
+
+def test_whose_words_a_message_is_and_which():
+    """The content counts, else what the program shows; what nobody is named for opens a run."""
+    asked = {"action": "message", "args": {"content": "C"}, "message": "M"}
+    told = [
+        (s.actor, s.content) for s in _run(asked, _said("Done."), {**asked, "source": "user"}).steps
+    ]
+    assert told == [("user", "C"), ("agent", "Done."), ("user", "C")]
+    system = {"source": "agent", "action": "system", "message": "Q"}
+    assert _run(system, _said("Done.")).prompt_hash == prompt_hash("Q")
+    assert _run({**system, "message": None}, _said("Done.")).prompt_hash is None

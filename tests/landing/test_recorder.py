@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import polars as pl
 import pytest
+from making import write
 from reading import SAMPLES, args, calls, claimed, decode, kinds, labels, read, sniff
 
+from pipeline.lake import Lake
+from pipeline.landing.land import land
 from pipeline.landing.model import RejectError
 
 
@@ -339,6 +343,23 @@ def test_a_task_is_mentioned_where_it_is_described():
     assert told.run.labels == {}
     assert decode("recorder", {"steps": [], "task_id": 7}).tasks == []
     assert _run(task_description="Go").labels == {"task_description": "Go"}
+    assert _run(_tool()).labels == {}
+
+
+def test_the_tasks_of_many_trajectories_land(tmp_path):
+    records = [
+        {
+            "trajectory_id": f"r{at}",
+            "steps": [_tool()],
+            "task_id": f"t{at}",
+            "task_description": "Go",
+        }
+        for at in range(3)
+    ]
+    land([write(tmp_path / "runs.jsonl", records)], tmp_path / "lake")
+    (folder,) = Lake.open(tmp_path / "lake").tasks()
+    tasks = pl.read_parquet(folder.file("tasks")).sort("task_id")
+    assert tasks.select("task_id", "prompt").rows() == [(f"t{at}", "Go") for at in range(3)]
 
 
 def test_an_observation_answers_no_call_that_one_before_it_answered():
