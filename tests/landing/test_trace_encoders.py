@@ -400,8 +400,8 @@ def test_two_encoders_inside_each_other_count_once(tmp_path: Path) -> None:
     assert _usage(tmp_path / "whole") == _usage(tmp_path / "apart") == [("reranker", 7, None)]
 
 
-@pytest.mark.parametrize("name", ["sub", "reranker"])
-def test_an_embedding_inside_a_models_span(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(("name", "actor"), [("desk", "agent"), ("reranker", "reranker")])
+def test_an_embedding_inside_a_models_span(tmp_path: Path, name: str, actor: str) -> None:
     """Neither what a user said nor an agent that is called a reranker is one."""
     agents = [
         _flat(1, "a", None, gen_ai__operation__name="invoke_agent", gen_ai__agent__name="desk"),
@@ -412,5 +412,5 @@ def test_an_embedding_inside_a_models_span(tmp_path: Path, name: str) -> None:
     used = _embeds(4, "ai.embed", 3, **SEVEN)
     apart(tmp_path / "lake", [*agents, model], [used, _says(6)])
     assert [row[:2] for row in told(tmp_path / "lake")] == [
-        ("llm_call", name), ("message", "embedding"), ("final", "agent")
+        ("llm_call", actor), ("message", "embedding"), ("final", "agent")
     ]  # fmt: skip

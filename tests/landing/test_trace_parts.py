@@ -89,6 +89,7 @@ def test_files_of_one_landing(tmp_path: Path, lake: Path) -> None:
     land_parts(tmp_path / "whole", WHOLE)
     assert told(lake) == told(tmp_path / "whole")
     assert report.unresolved == {}
+    assert runs_of(lake)["labels"].to_list() == [None]
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -382,16 +383,16 @@ def test_an_agents_own_answer_gives_way_to_a_model_below_another_agent(lake: Pat
 
 def test_the_run_is_what_its_parts_tell(tmp_path: Path) -> None:
     """The first part to begin counts most; labels add up; a failure of any part stays."""
-    first = [agent("a", 0, lasts=1, failed=True, user__id="u", session__id="s"), chat(0.5, "Hi")]
+    first = [agent("a", 0, lasts=1, user__id="u"), chat(0.5, "Hi")]
     second = [
-        agent("b", 3, lasts=1, id=A, session__id="t", task_id="t1", enduser__id="v"),
+        agent("b", 3, lasts=1, id=A, failed=True, session__id="t", task_id="t1", user__id="v"),
         chat(3.5, "Ho", parent=A),
     ]
     for name, parts in (("a", [first, second]), ("b", [second, first])):
         land_parts(tmp_path / name, *parts)
         (row,) = runs_of(tmp_path / name).to_dicts()
         assert (row["agent"], row["task_id"], row["status"]) == ("a", "t1", "error")
-        assert json.loads(row["labels"]) == {"user_id": "u", "session_id": "s"}
+        assert json.loads(row["labels"]) == {"user_id": "u", "session_id": "t"}
         assert row["final_output"] == "Ho"
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 import polars as pl
 
-from pipeline.landing.traces.answers import RESPONSES, Row
 from pipeline.landing.traces.labels import SPAN
 from pipeline.landing.traces.trace import model_of
 from pipeline.landing.traces.union import united
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pipeline.landing.again.copies import Copy
+    from pipeline.landing.traces.answers import Row
 
 _PLACE = ("source_path", "source_line", "identity")
 _STANDING = frozenset((*_PLACE, "landed_at", "run_key", "part"))
@@ -103,7 +103,6 @@ def _run(runs: Sequence[dict[str, Any]], steps: list[Row]) -> dict[str, Any]:
     finals = [step.content for step in steps if step.kind == "final" and step.content is not None]
     ended = [one for one in both if one["ended_at"] is not None]
     last = max(ended, key=lambda one: one["ended_at"]) if ended else both[-1]
-    answers = [step for step in steps if step.kind in RESPONSES]
     told = {name: value for one in labels for name, value in one.items()}
     run = {name: _told(name, both) for name in runs[-1]}
     return {
@@ -111,7 +110,7 @@ def _run(runs: Sequence[dict[str, Any]], steps: list[Row]) -> dict[str, Any]:
         **{name: _told(name, by_start) for name in ("agent", "started_at")},
         "labels": canonical_json(told) if told else None,
         "final_output": finals[-1] if finals else run["final_output"],
-        "model": model_of(answers) or run["model"],
+        "model": model_of(steps) or run["model"],
         "ended_at": last["ended_at"],
         "status": "error" if "error" in {one["status"] for one in both} else last["status"],
         "n_rows": len(steps),
