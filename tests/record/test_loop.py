@@ -324,6 +324,14 @@ def test_a_call_that_names_no_arguments_has_none(tmp_path: Path) -> None:
     assert recorded(run, "tool_name", "tool_args")[1:] == [("meals", {})]
 
 
+def test_the_model_named_first_is_the_runs(tmp_path: Path) -> None:
+    with Recorder(tmp_path / "r.jsonl") as run:
+        loop = run.loop()
+        for model in ("", "first", "second"):
+            loop.response({**chat("Hm."), "model": model})
+    assert run.record["model"] == "first"
+
+
 def test_a_loop_cut_off_has_no_final(tmp_path: Path) -> None:
     with Recorder(tmp_path / "r.jsonl") as run:
         run.loop().response(chat(None, ("c1", "a", {})))

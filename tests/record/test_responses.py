@@ -188,6 +188,7 @@ def test_a_text_that_citations_part_is_one_text(record: Any) -> None:
         blocks({"type": "thinking", "thinking": "…"}, text("I read that "), cited, text("."))
     )
     assert run["final_output"] == "I read that it is dry."
+    assert record(blocks(text("Dry."), text("Go.")))["final_output"] == "Dry.\nGo."
 
 
 def test_a_result_that_a_pause_held_back_answers_its_call(record: Any) -> None:

@@ -52,9 +52,7 @@ def test_arguments_are_named_as_the_function_names_them(
     assert step["duration_ms"] >= 0
 
 
-def test_the_time_of_a_call_is_in_milliseconds(
-    sink: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_time_of_a_call_is_in_milliseconds(sink: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each look at this clock is a quarter of a second after the one before."""
 
     async def later() -> None: ...

@@ -259,6 +259,10 @@ class TestRule:
         with pytest.raises(QueryError, match=r"^--pass "):
             passk(lake_of(self.RUNS), rule=rule)
 
+    def test_a_blank_is_no_rule(self, lake_of):
+        with pytest.raises(InputError, match="--pass"):
+            passk(lake_of(self.RUNS), rule=" ")
+
     def test_several_statements_are_refused(self, lake_of):
         with pytest.raises(InputError, match="one condition"):
             passk(lake_of(self.RUNS), rule="true) FROM scores; SELECT (true")
@@ -318,9 +322,13 @@ def test_many_trials_are_exact():
     assert estimate(2000, 1, 1000).at == Fraction(1, 2)
 
 
-def test_k_is_at_least_1(lake_of):
-    with pytest.raises(InputError, match=r"k 0: .*k is 1 to"):
-        passk(lake_of([]), k=[1, 0])
+def test_k_is_at_least_1_and_a_number_the_table_holds(lake_of):
+    lake = lake_of(task("t", "+-"))
+    for k in (0, 2**31):
+        with pytest.raises(InputError, match=rf"k {k}: .*k is 1 to 2147483647"):
+            passk(lake, k=[1, k])
+    assert one(lake, k=[2**31 - 1])["n_eligible"] == 0
+    assert passk(lake).rows["k"].to_list() == [1, 2, 4]
 
 
 def test_per_task_keeps_the_order_of_tasks_and_ks():
