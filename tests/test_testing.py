@@ -98,18 +98,24 @@ def test_only_tasks_that_lost_are_shown(bookings):
     ]
 
 
-def test_of_a_tasks_trials_the_one_that_failed_is_shown(tmp_path):
+def test_of_a_tasks_trials_the_candidates_first_that_failed_is_shown(tmp_path):
+    """Suite a fails in v1's trial 0 and in v2's 1 and 2; suite b in none of either."""
+    failing = {("a", "v1"): [0], ("a", "v2"): [1, 2], ("b", "v1"): [], ("b", "v2"): []}
     records = [
         run(
-            f"{v}-{task}-{trial}", call("a"), agent_version=v, task_id=f"t{task}", trial=trial,
-            success=v == "v1" or trial == 0,
+            f"{suite}-{v}-{task}-{trial}", call("a"), agent_version=v, suite=suite,
+            task_id=f"t{task}", trial=trial, success=trial not in failed,
         )
-        for v in ("v1", "v2")
+        for (suite, v), failed in failing.items()
         for task in range(TASKS)
-        for trial in range(2)
+        for trial in range(4)
     ]  # fmt: skip
-    told = failure(lake_in(tmp_path, records), metrics=["success"], show=1)
-    assert "task t0: success 1 to 0.5\nrun v2-0-1 (v2)\n" in told
+    told = failure(lake_in(tmp_path, records), metrics=["success"], show=TASKS)
+    shown = [lines.splitlines()[:2] for lines in told.split("\n\n") if lines.startswith("task ")]
+    assert shown == [
+        [f"task a/t{task}: success 0.75 to 0.5", f"run a-v2-{task}-1 (v2)"]
+        for task in sorted(range(TASKS), key=str)
+    ]
 
 
 def test_without_a_reference_the_counts_are_shown(tmp_path):
@@ -226,6 +232,16 @@ class TestGate:
         shown = failure(lake_in(tmp_path, records), V2, V2, gate=floor, show=3)
         assert "task desk/t0: success 0 to 0\n" in shown
         assert "task desk/t2" not in shown
+
+    def test_a_run_without_a_task_is_shown_as_one(self, tmp_path):
+        records = [run(f"r{i}", call("a"), agent_version="v2", success=i != 1) for i in range(3)]
+        floor = self.limits(
+            tmp_path, '[[gate]]\nmetric = "success"\nmax_drop = 0.1\ntask_floor = 0.5\n'
+        )
+        told = failure(lake_in(tmp_path, records), V2, V2, gate=floor)
+        assert [line for line in told.splitlines() if line.startswith("run r")] == [
+            "run r1 (v2)", "run r0 (v2)", "run r2 (v2)",
+        ]  # fmt: skip
 
     def test_what_it_cannot_judge_fails(self, bookings, tmp_path):
         file = self.limits(tmp_path, '[[gate]]\nmetric = "total_tokens"\nmax_drop = 0\n')

@@ -260,7 +260,7 @@ class TestRule:
             passk(lake_of(self.RUNS), rule=rule)
 
     def test_a_blank_is_no_rule(self, lake_of):
-        with pytest.raises(InputError, match="--pass"):
+        with pytest.raises(InputError, match="--pass is empty"):
             passk(lake_of(self.RUNS), rule=" ")
 
     def test_several_statements_are_refused(self, lake_of):
