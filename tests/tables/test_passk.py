@@ -215,10 +215,11 @@ def test_a_step_limit_is_no_infrastructure_failure(lake_of):
 
 
 def test_runs_without_a_task_are_left_out_and_told(lake_of):
-    result = passk(lake_of([*task("t", "+"), {"success": False}, {"success": False}]), k=[1])
+    lone = [{"success": False, "agent": agent} for agent in ("x", "x", "y")]
+    result = passk(lake_of([*task("t", "+"), *lone]), k=[1])
     assert result.rows["pass_at_k"].to_list() == [1.0]
     assert result.notes[1:] == [
-        "a trial passes if success", "2 runs without a task id left out",
+        "a trial passes if success", "3 runs without a task id left out",
     ]  # fmt: skip
 
 
@@ -291,6 +292,12 @@ class TestTasks:
                 ("u", 1, 1 / 3, 1 / 3, 4, 1, 1, 0.5, 0.5, 0.5),
                 ("u", 2, 2 / 3, 0.0, 4, 1, 1, 1.0, 0.0, 0.5),
             ]
+        ]  # fmt: skip
+
+    def test_tasks_alike_are_a_row_each(self, lake_of):
+        rows = passk(lake_of([*task("t", "+-"), *task("u", "-+")]), k=[1, 2], tasks=True).rows
+        assert rows.select("task_id", "k", "pass_at_k").rows() == [
+            ("t", 1, 0.5), ("t", 2, 1.0), ("u", 1, 0.5), ("u", 2, 1.0),
         ]  # fmt: skip
 
     def test_an_arms_figure_is_the_mean_of_its_tasks(self, lake_of):
