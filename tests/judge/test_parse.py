@@ -35,6 +35,8 @@ SCORED = [
     (SHARE, '{"score": 1}', 1.0),
     (YES, '{"reason": "", "relevant": true}', 1.0),
     (YES, '{"relevant": false}', 0.0),
+    (TEN, '\n\ufeff {"score": 7}\n', 7),
+    (TEN, '{"score": 7}'.ljust(LONGEST), 7),
 ]
 
 NULL = [
@@ -116,7 +118,7 @@ NULL = [
     (SHARE, '{"score": 85}', "out_of_range"),
     (SHARE, '{"score": "85%"}', "wrong_type"),
     # size
-    (TEN, '{"score": 7}' + " " * LONGEST, "too_long"),
+    (TEN, '{"score": 7}'.ljust(LONGEST + 1), "too_long"),
     (TEN, '{"reason": "' + "x" * LONGEST + '", "score": 7}', "too_long"),
 ]
 

@@ -225,6 +225,26 @@ def test_a_decorated_tool_takes_the_call_the_response_asked_for(
     ]
 
 
+def test_of_calls_of_one_tool_each_takes_the_one_with_its_arguments(tmp_path: Path) -> None:
+    """Else the first: the agent may have read "9" as a number. Both at once are two, too."""
+    asked = [("c1", {"row": "9"}), ("c2", {"row": 7}), ("c3", {"row": 8}), ("c4", {"row": 8})]
+    with Recorder(tmp_path / "r.jsonl") as run:
+
+        @run.tool
+        async def seats(row: int) -> str:
+            await asyncio.sleep(0)
+            return f"{row}A"
+
+        async def agent() -> None:
+            await asyncio.gather(seats(8), seats(8), seats(7))
+            await seats(9)
+
+        run.loop().response(chat(None, *((call_id, "seats", args) for call_id, args in asked)))
+        asyncio.run(agent())
+    found = recorded(run, "call_id", "output", "labels")[1:]
+    assert found == [("c1", "9A", None), ("c2", "7A", None), ("c3", "8A", None), ("c4", "8A", None)]
+
+
 def test_call_ids_that_repeat_belong_to_the_nearest_response(tmp_path: Path) -> None:
     with Recorder(tmp_path / "r.jsonl") as run:
         loop = run.loop()
