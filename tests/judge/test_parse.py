@@ -37,6 +37,7 @@ SCORED = [
     (YES, '{"relevant": false}', 0.0),
     (TEN, '\n\ufeff {"score": 7}\n', 7),
     (TEN, '{"score": 7}'.ljust(LONGEST), 7),
+    (TEN, '```json\n\n  {"score": 7}\n\n```', 7),
 ]
 
 NULL = [

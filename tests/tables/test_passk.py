@@ -214,13 +214,19 @@ def test_a_step_limit_is_no_infrastructure_failure(lake_of):
     assert (row["pass_at_k_scored"], row["coverage"]) == (0.0, 1.0)
 
 
-def test_runs_without_a_task_are_left_out_and_told(lake_of):
-    lone = [{"success": False, "agent": agent} for agent in ("x", "x", "y")]
+@pytest.mark.parametrize(
+    ("agents", "told"),
+    [
+        ("", []),
+        ("x", ["1 run without a task id left out"]),
+        ("xxy", ["3 runs without a task id left out"]),
+    ],
+)
+def test_runs_without_a_task_are_left_out_and_told(lake_of, agents, told):
+    lone = [{"success": False, "agent": agent} for agent in agents]
     result = passk(lake_of([*task("t", "+"), *lone]), k=[1])
     assert result.rows["pass_at_k"].to_list() == [1.0]
-    assert result.notes[1:] == [
-        "a trial passes if success", "3 runs without a task id left out",
-    ]  # fmt: skip
+    assert result.notes[1:] == ["a trial passes if success", *told]
 
 
 def test_no_task_is_no_row(lake_of):
