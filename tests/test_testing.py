@@ -99,8 +99,9 @@ def test_only_tasks_that_lost_are_shown(bookings):
 
 
 def test_of_a_tasks_trials_the_candidates_first_that_failed_is_shown(tmp_path):
-    """Suite a fails in v1's trial 0 and in v2's 1 and 2; suite b in none of either."""
-    failing = {("a", "v1"): [0], ("a", "v2"): [1, 2], ("b", "v1"): [], ("b", "v2"): []}
+    """Suite b fails in v1's trial 0 and in v2's 1 and 2; suite a, of like tasks, in all."""
+    every = range(4)
+    failing = {("b", "v1"): [0], ("b", "v2"): [1, 2], ("a", "v1"): every, ("a", "v2"): every}
     records = [
         run(
             f"{suite}-{v}-{task}-{trial}", call("a"), agent_version=v, suite=suite,
@@ -108,12 +109,12 @@ def test_of_a_tasks_trials_the_candidates_first_that_failed_is_shown(tmp_path):
         )
         for (suite, v), failed in failing.items()
         for task in range(TASKS)
-        for trial in range(4)
+        for trial in every
     ]  # fmt: skip
     told = failure(lake_in(tmp_path, records), metrics=["success"], show=TASKS)
     shown = [lines.splitlines()[:2] for lines in told.split("\n\n") if lines.startswith("task ")]
     assert shown == [
-        [f"task a/t{task}: success 0.75 to 0.5", f"run a-v2-{task}-1 (v2)"]
+        [f"task b/t{task}: success 0.75 to 0.5", f"run b-v2-{task}-1 (v2)"]
         for task in sorted(range(TASKS), key=str)
     ]
 

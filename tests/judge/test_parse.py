@@ -139,7 +139,8 @@ def test_an_answer_without_a_score(answer, text, reason):
 def test_the_judges_own_reason_is_kept():
     assert parse('{"reason": "it repeats", "score": 2}', TEN).explanation == "it repeats"
     assert parse('{"reason": "it repeats", "score": 20}', TEN).explanation == "it repeats"
-    assert parse('{"score": 2}', TEN).explanation is None
+    for told in ("", '"thought": "hm", ', '"reason": 5, '):
+        assert parse(f'{{{told}"score": 2}}', TEN).explanation is None
     assert len(parse(json.dumps({"reason": "x" * 9_000, "score": 2}), TEN).explanation) == 2_000
 
 

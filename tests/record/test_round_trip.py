@@ -183,7 +183,7 @@ def test_an_answer_that_says_something_else_is_a_step_of_its_own(tmp_path: Path)
         run.message("user", "Two.")
         run.final("Two.")
     with Recorder(tmp_path / "runs.jsonl") as other:
-        other.llm_call("One.")
+        other.llm_call(None)
         other.final("Two.")
     found = [[step["kind"] for step in one.record["steps"]] for one in (run, other)]
     assert found == [["message", "final"], ["llm_call", "final"]]

@@ -166,6 +166,17 @@ def test_calls_are_in_the_order_they_began_and_flagged(sink: Path) -> None:
     assert told == [("outer", False), ("inner", False), ("inner", True)]
 
 
+def test_a_repeat_is_flagged_within_eight_steps_that_are_no_messages(sink: Path) -> None:
+    with Recorder(sink) as run:
+        for steps_between in (0, 7, 8):
+            for _ in range(steps_between):
+                run.llm_call("Hm.")
+                run.message("tool", "…")
+            run.tool_call("search", {"q": "x"})
+    calls = [step for step in steps(run) if step["kind"] == "tool_call"]
+    assert [call["reported_backtrack"] for call in calls] == [False, True, False]
+
+
 def test_after_the_run_a_tool_works_on_unrecorded(sink: Path) -> None:
     with Recorder(sink, run_id="r") as run:
         tool = run.tool(search)
