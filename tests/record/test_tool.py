@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -49,6 +50,22 @@ def test_arguments_are_named_as_the_function_names_them(
     assert step["output"] == found
     assert step["is_error"] is False
     assert step["duration_ms"] >= 0
+
+
+def test_the_time_of_a_call_is_in_milliseconds(sink: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each look at this clock is a quarter of a second after the one before."""
+
+    async def later() -> None: ...
+
+    def items() -> Iterator[int]:
+        yield 1
+
+    monkeypatch.setattr("time.perf_counter", itertools.count(7, 0.25).__next__)
+    with Recorder(sink) as run:
+        run.tool(search)("x")
+        asyncio.run(run.tool(later)())
+        list(run.tool(items)())
+    assert [step["duration_ms"] for step in steps(run)] == [250] * 3
 
 
 def test_it_is_still_the_function(sink: Path) -> None:
@@ -147,6 +164,17 @@ def test_calls_are_in_the_order_they_began_and_flagged(sink: Path) -> None:
         outer()
     told = [(step["tool_name"], step["reported_backtrack"]) for step in steps(run)]
     assert told == [("outer", False), ("inner", False), ("inner", True)]
+
+
+def test_a_repeat_is_flagged_within_eight_steps_that_are_no_messages(sink: Path) -> None:
+    with Recorder(sink) as run:
+        for steps_between in (0, 7, 8):
+            for _ in range(steps_between):
+                run.llm_call("Hm.")
+                run.message("tool", "…")
+            run.tool_call("search", {"q": "x"})
+    calls = [step for step in steps(run) if step["kind"] == "tool_call"]
+    assert [call["reported_backtrack"] for call in calls] == [False, True, False]
 
 
 def test_after_the_run_a_tool_works_on_unrecorded(sink: Path) -> None:
