@@ -61,6 +61,16 @@ class TestMeans:
         assert (by_task["baseline_mean"], by_task["candidate_mean"]) == (0.75, 0.375)
         assert (by_trial["baseline_mean"], by_trial["candidate_mean"]) == (0.5, 0.75)
         assert (by_trial["n_baseline"], by_trial["baseline_p50"]) == (1, 0.5)
+        assert (by_trial["n_candidate"], by_trial["delta"]) == (1, 0.25)
+
+    def test_paired_by_trial_every_run_of_a_task_counts_for_what_is_covered(self, lake):
+        """Task b has no pair of trials: the candidate's failed. Task c is the baseline's alone."""
+        runs = arms("f1", [("a", 0.5, 0.5), ("b", 0.5, None), ("c", [0.5, 0.5], [])])
+        gone = pl.when(pl.col("f1").is_null()).then(pl.lit("error")).otherwise(pl.lit("ok"))
+        made = lake(runs.with_columns(run_status=gone, status=_score_status(gone)))
+        found = compare(made, **ARMS, metrics=["f1"], pair="trial")
+        assert (one(found, "f1")["n_tasks"], one(found, "f1")["n_uncovered"]) == (1, 2)
+        assert found.tables["only_in"].rows() == [("baseline", None, "c", 2)]
 
     def test_trials_without_a_number_pair_with_such_alone(self, lake):
         """The numbered trials, 0 against 1, share no number: .25 and .75 spread, no more."""
