@@ -8,6 +8,7 @@ from itertools import count
 from math import sqrt
 from statistics import stdev
 
+import numpy as np
 import polars as pl
 import pytest
 from arms import ARMS, BASELINE, CANDIDATE, arms, lake_of
@@ -20,6 +21,7 @@ from pipeline.cli.encode import encode
 from pipeline.duck import connect
 from pipeline.errors import InputError, QueryError, UnknownNameError
 from pipeline.scoring import score
+from pipeline.statistics.bootstrap import resample
 from pipeline.tables import arms as arms_module
 from pipeline.tables.compare import compare
 from pipeline.tables.gate import gate
@@ -154,6 +156,13 @@ class TestVerdict:
         assert (row["verdict"], row["n_worse"], row["n_better"]) == ("worse", 19, 0)
         assert row["delta"] == pytest.approx(0.1)
         assert 0 < row["ci_low"] < row["delta"] < row["ci_high"]
+
+    def test_the_interval_leaves_out_a_fortieth_on_either_side(self, lake):
+        made = lake(arms("f1", [(f"{i:02}", 0.5, 0.5 + i / 64) for i in range(12)]))
+        row = one(compare(made, **ARMS, metrics=["f1"], seed=3), "f1")
+        drawn = resample(np.arange(12) / -64, seed=3)
+        bounds = (-drawn.upper(0.025), -drawn.lower(0.025))
+        assert (row["ci_low"], row["ci_high"]) == pytest.approx(bounds, abs=1e-12)
 
     def test_a_rise_of_f1_is_better(self, lake):
         made = lake(arms("f1", [(i, 0.1, 0.1 + 0.01 * i) for i in range(1, 20)]))
