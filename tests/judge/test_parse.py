@@ -177,6 +177,8 @@ RESPONSES = [
     ({**CHAT, "response": {"status_code": 500, "body": {}}}, None, "request_failed"),
     ({**CHAT, "response": {"status_code": "200"}}, None, "request_failed"),
     ({**CHAT, "response": None, "error": {"code": "batch_expired"}}, None, "request_failed"),
+    ({"custom_id": "j", "response": None}, None, "request_failed"),
+    ({"custom_id": "j", "error": {"code": "batch_expired"}}, None, "request_failed"),
     (anthropic("j", "hello"), "hello", None),
     (anthropic("j", "hel", "max_tokens"), None, "truncated"),
     (anthropic("j", "", "refusal"), None, "refused"),

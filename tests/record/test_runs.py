@@ -141,6 +141,17 @@ def test_a_number_that_is_none_is_refused(tmp_path: Path, told: dict, message: s
         run.llm_call("Hm.", **told)
 
 
+@pytest.mark.parametrize(
+    ("error", "failed"),
+    [(None, False), (False, False), ("", False), (True, True), ("sold out", True), (0, True)],
+)
+def test_what_tells_of_an_error(tmp_path: Path, error: object, failed: bool) -> None:
+    with Recorder(tmp_path / "r.jsonl", trial="3") as run:
+        run.tool_call("book", error=error)
+    assert run.record["steps"][0]["is_error"] is failed
+    assert run.record["trial"] == 3
+
+
 def test_names_may_be_of_any_type_and_land(tmp_path: Path) -> None:
     """Versions are often numbers, ids are UUIDs, and models may write half of a surrogate pair."""
     names = {"suite": 5, "agent": UUID(int=7), "agent_version": 1.2, "model": "m\ud800"}

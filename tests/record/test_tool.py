@@ -13,7 +13,7 @@ import pytest
 from pipeline.record import Recorder, RecordWarning
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
     from pathlib import Path
 
 
@@ -180,9 +180,21 @@ def test_a_repeat_is_flagged_within_eight_steps_that_are_no_messages(sink: Path)
 def test_after_the_run_a_tool_works_on_unrecorded(sink: Path) -> None:
     with Recorder(sink, run_id="r") as run:
         tool = run.tool(search)
-    with pytest.warns(RecordWarning, match="run 'r' has ended: a call of 'search'"):
+        later = run.tool(name="later")(_later)
+    with pytest.warns(RecordWarning, match="run 'r' has ended: a call of 'search'") as told:
         assert tool("x") == search("x")
+    with pytest.warns(RecordWarning, match="a call of 'later'") as told_later:
+        assert asyncio.run(_calling(later)) == 1
     assert steps(run) == []
+    assert [one[0].filename for one in (told, told_later)] == [__file__] * 2
+
+
+async def _later() -> int:
+    return 1
+
+
+async def _calling(tool: Callable[[], Awaitable[int]]) -> int:
+    return await tool()
 
 
 def test_a_tool_at_work_when_the_run_ends_is_told_of(sink: Path) -> None:
