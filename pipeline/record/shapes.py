@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -15,8 +14,6 @@ from pipeline.record.spelling import spelled
 from pipeline.record.steps import STOPPED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pipeline.landing.chats.messages import Usage
     from pipeline.landing.chats.spoken import Heard
 
@@ -106,19 +103,7 @@ def sent_of(sent: Any) -> list[Heard]:
 
 
 def _of_model(message: dict[str, Any]) -> list[Heard]:
-    content = message.get("content")
-    told = [*_flowing(content)] if isinstance(content, list) else content
-    return chat_of([{**message, "role": "assistant", "content": told}])
-
-
-def _flowing(blocks: list[Any]) -> Iterator[Any]:
-    """Put together the blocks that Anthropic cuts a text into where it cites."""
-    for kind, alike in groupby(blocks, lambda part: word(part, "type")):
-        parts = list(alike)
-        if kind == "text" and any(part.get("citations") for part in parts):
-            yield {"type": "text", "text": "".join(word(part, "text") for part in parts)}
-        else:
-            yield from parts
+    return chat_of([{**message, "role": "assistant"}])
 
 
 def _items(found: Any) -> list[dict[str, Any]]:

@@ -243,3 +243,13 @@ def test_what_claude_code_says_for_the_model_opens_no_turn():
     assert told(run, "actor", "turn_index", "error") == [
         ("user", 0, None), ("system", 0, "API Error")
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_text_that_citations_cut_is_one_text(apart):
+    cited = {**text("it is dry"), "citations": [{"type": "web_search_result_location"}]}
+    pieces = [text("I read that "), cited, text(".")]
+    lines = [[piece] for piece in pieces] if apart else [pieces]
+    run = decoded(*(agent(*line, message_id="m1", uuid=str(n)) for n, line in enumerate(lines))).run
+    assert kinds(run) == ["final"]
+    assert run.final_output == "I read that it is dry."
