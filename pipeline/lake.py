@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     Outcome = TypeVar("Outcome")
 
-__all__ = ["Decision", "Draft", "Folder", "Lake", "files", "run_key_base"]
+__all__ = ["Decision", "Draft", "Folder", "Lake", "files", "oldest_first", "run_key_base"]
 
 FORMAT_VERSION = 1
 KEY_ROWS = 24
@@ -192,11 +192,11 @@ class Lake:
 
     def tasks(self) -> list[Folder]:
         """Return the batches of tasks, oldest first: a later one's rows win."""
-        return _oldest_first(self.folders("tasks"))
+        return oldest_first(self.folders("tasks"))
 
     def annotations(self) -> list[Folder]:
         """Return the landings of annotations, oldest first: a later word of one annotator wins."""
-        return _oldest_first(self.folders("annotations"))
+        return oldest_first(self.folders("annotations"))
 
     def scores(self, policy: str) -> list[Folder]:
         """Return the score batches under the policy of that hash, by name."""
@@ -245,7 +245,8 @@ class Lake:
         return self.storage.publish(decide)
 
 
-def _oldest_first(folders: Sequence[Folder]) -> list[Folder]:
+def oldest_first(folders: Sequence[Folder]) -> list[Folder]:
+    """Sort folders by when they were committed: a later one's rows win."""
     return sorted(folders, key=lambda folder: (folder.manifest["sequence"], folder.name))
 
 

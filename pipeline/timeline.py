@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
+from pipeline.arguments import checked
 from pipeline.current import policy_of
 from pipeline.errors import UnknownNameError
 from pipeline.landed import opened
@@ -53,6 +54,7 @@ class Timeline(NamedTuple):
     steps: pl.DataFrame
 
 
+@checked
 def show(
     lake: Lake | str | os.PathLike[str],
     run_id: str,

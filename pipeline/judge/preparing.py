@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from pipeline.arguments import checked
 from pipeline.current import policy_of
 from pipeline.errors import InputError
 from pipeline.judge import sidecar
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pipeline.lake import Lake
 
 
+@checked
 def prepare(
     lake: Lake | str | os.PathLike[str],
     rubric: str | os.PathLike[str] | Rubric,

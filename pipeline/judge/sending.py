@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import polars as pl
 
+from pipeline.arguments import checked
 from pipeline.errors import InputError
 from pipeline.given import refuse_no_file
 from pipeline.judge.budget import Budget, Caps, Use, most_of, told_by
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 CHAT = "/chat/completions"
 
 
+@checked
 def run(
     requests: str | os.PathLike[str],
     out: str | os.PathLike[str],

@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from pipeline.arguments import checked
 from pipeline.criteria import are_criteria, convert
 from pipeline.declared import declared
 from pipeline.errors import InputError, UnknownNameError
@@ -23,6 +24,7 @@ def presets() -> list[str]:
     return sorted({"default", *(path.stem for path in PRESETS.glob("*.toml"))})
 
 
+@checked
 def load(named: str | os.PathLike[str] | None, where: str = "") -> Policy:
     """Return the policy of a TOML file, a `preset:NAME`, or the default for None.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
+from pipeline.arguments import checked
 from pipeline.current import policy_of
 from pipeline.errors import InputError
 from pipeline.landed import opened
@@ -80,6 +81,7 @@ class _Asked(NamedTuple):
     differences: Differences
 
 
+@checked
 def diff(
     lake: Lake | str | os.PathLike[str],
     run_id: str,
