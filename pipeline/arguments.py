@@ -14,11 +14,13 @@ from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
-from pipeline.errors import WrongTypeError
+from pipeline.errors import InputError, WrongTypeError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _LONGEST = 60
+_PATHS = {"Path", "os.PathLike[str]"}
+_NAME_MAX, _PATH_MAX = 255, 4096
 _WORDS = {
     "None": "None", "str": "a text", "int": "a whole number", "float": "a number",
     "bool": "True or False", "os.PathLike[str]": "a path", "Path": "a path", "Lake": "a Lake",
@@ -56,8 +58,9 @@ def checked(function: Function) -> Function:
         except TypeError:  # Python's own sentence, on what is missing or of no known name
             return function(*args, **named)
         for name, value in bound.arguments.items():
-            kinds = kinds_of(signature.parameters[name].annotation)
-            bound.arguments[name] = taken(name, value, kinds)
+            declared = signature.parameters[name].annotation
+            if declared is not signature.empty:  # self and cls have none
+                bound.arguments[name] = taken(name, value, kinds_of(declared))
         return function(*bound.args, **bound.kwargs)
 
     return at_the_door  # type: ignore[return-value] # the same signature
@@ -82,8 +85,8 @@ def kinds_of(annotation: str) -> tuple[str, ...]:
 
 
 def _simple(kind: str) -> str:
-    head = kind.partition("[")[0]
-    return _NAMED.get(head, kind)
+    head, bracket, of = kind.partition("[")
+    return f"Sequence[{of}" if bracket and head == "Iterable" else _NAMED.get(head, kind)
 
 
 def taken(name: str, value: Any, kinds: tuple[str, ...]) -> Any:
@@ -99,6 +102,8 @@ def taken(name: str, value: Any, kinds: tuple[str, ...]) -> Any:
             if (several := _several(name, value, kinds_of(kind[9:-1]))) is not None:
                 return several
         elif _is(value, kind):
+            if _PATHS.intersection(kinds):
+                _refuse_no_path(name, value)
             return _plain(value, kind)
     raise _wrong(f"{name} is {_seen(value)}", kinds)
 
@@ -116,6 +121,24 @@ def _several(name: str, value: Any, kinds: tuple[str, ...]) -> list[Any] | None:
         if not any(_is(item, kind) for kind in kinds):
             raise _wrong(f"{name} holds {_seen(item)}", kinds)
     return [taken(name, item, kinds) for item in items]
+
+
+def _refuse_no_path(name: str, value: Any) -> None:
+    """Refuse what no file can be called.
+
+    Raises:
+        InputError: the value is a path, and cannot be one.
+    """
+    if not isinstance(value, str | os.PathLike):
+        return
+    path = os.fspath(value)
+    if "\0" in path:
+        raise InputError(f"{name} is {_short(path)}: no path holds a NUL character")
+    parts = [] if "://" in path else os.fsencode(path).split(b"/")
+    if any(len(part) > _NAME_MAX for part in parts) or len(path) > _PATH_MAX:
+        raise InputError(
+            f"{name} is {_short(path)}: too long for a path; a name has {_NAME_MAX} bytes at most"
+        )
 
 
 def _is(value: Any, kind: str) -> bool:
@@ -156,10 +179,13 @@ def _seen(value: Any) -> str:
     kind = type(value).__name__
     article = "an" if kind[0] in "aeiouAEIOU" else "a"
     if isinstance(value, str | bytes | Real):
-        text = repr(value)
-        told = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-        return f"{told}, {article} {kind}"
+        return f"{_short(value)}, {article} {kind}"
     return f"{article} {kind}"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _wrong(what: str, kinds: tuple[str, ...]) -> WrongTypeError:

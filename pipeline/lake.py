@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from pipeline.arguments import checked
 from pipeline.errors import LakeError, SourceNotFoundError
 from pipeline.store import Decision, Draft, Storage, storage_of
 
@@ -100,10 +101,12 @@ class Lake:
     [(32, 274)]
     """
 
+    @checked
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.storage = storage_of(path)
 
     @classmethod
+    @checked
     def open(cls, path: str | os.PathLike[str]) -> Lake:
         """Open an existing lake.
 
@@ -127,6 +130,7 @@ class Lake:
         return lake
 
     @classmethod
+    @checked
     def create(cls, path: str | os.PathLike[str]) -> Lake:
         """Open the lake at `path`, making it first where there is none."""
         lake = cls(path)

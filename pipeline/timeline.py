@@ -57,7 +57,7 @@ class Timeline(NamedTuple):
 @checked
 def show(
     lake: Lake | str | os.PathLike[str],
-    run_id: str,
+    run_id: str | int,
     *,
     policy: str | os.PathLike[str] | None = None,
     longest: int | None = CUT,
@@ -107,7 +107,7 @@ def as_result(found: list[Timeline], longest: int | None = None) -> Result:
 
 def timelines(
     lake: Lake | str | os.PathLike[str],
-    run_id: str,
+    run_id: str | int,
     *,
     policy: str | os.PathLike[str] | None = None,
 ) -> list[Timeline]:

@@ -101,7 +101,7 @@ def land(  # noqa: PLR0913 - the command's options, one each
     >>> [file.format for file in report.recognised]
     ['trajtab', 'tasks']
     """
-    told = _labels(labels or {})
+    told = _labels(labels or {}, suite)
     options = Options(told, suite, strict, redact, droppable(several(drop)))
     if workers is not None and workers < 1:
         raise InputError(f"--workers is {workers}; at least 1 is needed")
@@ -139,12 +139,14 @@ def land(  # noqa: PLR0913 - the command's options, one each
     return report
 
 
-def _labels(given: Mapping[str, object]) -> dict[str, Any]:
+def _labels(given: Mapping[str, object], suite: str | None) -> dict[str, Any]:
     told = dict(sorted(given.items()))
     try:
-        msgspec.json.encode(told)
+        msgspec.json.encode([told, suite])
     except (TypeError, ValueError) as error:  # ValueError: a text that UTF-8 cannot spell
-        raise InputError(f"labels: what JSON can say is needed as a label: {error}") from error
+        raise InputError(
+            f"labels and suite must be what JSON can say, in UTF-8: {error}"
+        ) from error
     return told
 
 

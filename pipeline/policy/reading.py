@@ -11,7 +11,7 @@ from pipeline.arguments import checked
 from pipeline.criteria import are_criteria, convert
 from pipeline.declared import declared
 from pipeline.errors import InputError, UnknownNameError
-from pipeline.given import refuse_no_file
+from pipeline.given import refuse_no_file, refuse_no_name
 from pipeline.policy.problems import problems
 from pipeline.policy.whole import DEFAULT, Policy
 
@@ -37,6 +37,7 @@ def load(named: str | os.PathLike[str] | None, where: str = "") -> Policy:
     """
     if named is None:
         return DEFAULT
+    refuse_no_name(named, "policy file")
     named = os.fspath(named)
     if named == f"{PRESET}default":
         return DEFAULT
