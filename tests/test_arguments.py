@@ -162,3 +162,12 @@ def test_labels_of_a_recorded_step_are_a_mapping(tmp_path: Path) -> None:
         pytest.raises(InputError, match="labels is a list; a dict"),
     ):
         run.tool_call("a", labels=["x"])
+
+
+@pytest.mark.parametrize("condition", ["1.5", "1e400", "0 + 1"])
+def test_a_number_is_a_condition_of_an_arm_as_it_is_of_a_filter(condition: str) -> None:
+    lake, all_runs = example(), {"baseline": "true", "candidate": "true"}
+    found = pipeline.compare(lake, **{**all_runs, "baseline": condition}, metrics="f1").rows
+    assert found.equals(pipeline.compare(lake, **all_runs, metrics="f1").rows)
+    aggregated = pipeline.aggregate(lake, metrics="f1", where=condition).rows
+    assert aggregated.equals(pipeline.aggregate(lake, metrics="f1").rows)
