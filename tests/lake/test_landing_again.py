@@ -13,7 +13,7 @@ from pipeline.engines import landing as engines_landing
 from pipeline.engines.local import Local
 from pipeline.lake import Folder, Lake
 from pipeline.landing.again.known import Known
-from pipeline.landing.batch import side_by_side
+from pipeline.landing.batch import chunks, side_by_side
 from pipeline.landing.batch.stage import stage
 from pipeline.landing.land import land
 from pipeline.scoring import score
@@ -319,12 +319,18 @@ def test_references_that_land_between_two_scorings_count(tmp_path: Path, lake: P
     assert scores_of(lake)["f1"].to_list() == [1.0]
 
 
-def test_a_process_keeps_nothing_of_a_lake_that_it_has_scored(tmp_path: Path, lake: Path) -> None:
-    land(
-        [write(tmp_path / "a.jsonl", [run("r1", call("a"), expected=[want("a")])])], lake, workers=1
-    )
+def test_a_process_keeps_nothing_of_a_lake_that_it_has_scored(
+    tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chunks, "MOST_RECORDS", 1)
+    records = [run(f"r{n}", call("a"), expected=[want("a")]) for n in range(20)]
+    land([write(tmp_path / "a.jsonl", records)], lake, workers=1)
+    assert _kept() < 20
+    assert score(lake).batches == 20
+    assert _kept() < 20
+
+
+def _kept() -> int:
+    """Return how many folders of lakes, or what was read of them, this process holds on to."""
     gc.collect()
-    before = sum(isinstance(one, TaskFolders | Folder) for one in gc.get_objects())
-    score(lake)
-    gc.collect()
-    assert sum(isinstance(one, TaskFolders | Folder) for one in gc.get_objects()) <= before
+    return sum(isinstance(one, TaskFolders | Folder) for one in gc.get_objects())

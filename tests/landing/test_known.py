@@ -124,7 +124,8 @@ def test_scoring_reads_each_folder_a_few_times_whatever_the_lake_holds(
     sums = []
     for number in (8, 32):
         records = [
-            run(f"r{i}", call("a"), expected=[want("a")], task_id=f"t{i}") for i in range(number)
+            run(f"r{i}", call("a"), expected=[want(f"a{i}")], task_id=f"t{i}")
+            for i in range(number)
         ]
         land([write(tmp_path / f"{number}.jsonl", records)], tmp_path / f"lake-{number}", workers=1)
         read.clear()
