@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
 import pipeline
 from pipeline import judge
+from pipeline.cli import main
 from pipeline.engines import chosen
 from pipeline.errors import InputError, TrajtabError, WrongTypeError
 from pipeline.metrics import registry
@@ -171,3 +173,22 @@ def test_a_number_is_a_condition_of_an_arm_as_it_is_of_a_filter(condition: str) 
     assert found.equals(pipeline.compare(lake, **all_runs, metrics="f1").rows)
     aggregated = pipeline.aggregate(lake, metrics="f1", where=condition).rows
     assert aggregated.equals(pipeline.aggregate(lake, metrics="f1").rows)
+
+
+@pytest.mark.parametrize("form", [{"model": "\udc80"}, {"body": {"a": object()}}])
+def test_a_form_of_requests_is_what_json_can_say(form: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="model and body must be what JSON can say"):
+        judge.prepare(
+            example(), "preset:tool_relevance", tmp_path / "out.jsonl", form=judge.Form(**form)
+        )
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_nul_in_a_path_of_the_configuration_is_told(tmp_path: Path) -> None:
+    """A shell gives none; a file of defaults may."""
+    (tmp_path / "c.toml").write_text('[judge.prepare]\nout = "a\\u0000b"\n')
+    asked = ["--config", tmp_path / "c.toml", "judge", "prepare", example()]
+    found = CliRunner().invoke(main, [*map(str, asked), "--rubric", "preset:tool_relevance"])
+    assert found.exit_code == 2
+    assert "internal error" not in found.stderr
+    assert "NUL character" in found.stderr
