@@ -14,6 +14,7 @@ from pipeline.landed import opened
 from pipeline.metrics.registry import headline
 from pipeline.redact import redact
 from pipeline.tables.result import Result
+from pipeline.text import is_utf8
 from pipeline.workbench import session
 
 if TYPE_CHECKING:
@@ -118,6 +119,8 @@ def timelines(
     """
     lake = opened(lake)
     run_id = str(run_id)  # DuckDB takes a number for the run "007" where it is given 7.
+    if not is_utf8(run_id):
+        raise UnknownNameError(f"no run {run_id!r}: ids of runs are UTF-8")
     rules = policy_of(lake, policy)
     with closing(session(lake, rules, confined=False, macros=False)) as con:
         runs = _rows(

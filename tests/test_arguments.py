@@ -15,7 +15,7 @@ import pipeline
 from pipeline import judge
 from pipeline.cli import main
 from pipeline.engines import chosen
-from pipeline.errors import InputError, TrajtabError, WrongTypeError
+from pipeline.errors import InputError, TrajtabError, UnknownNameError, WrongTypeError
 from pipeline.metrics import registry
 from pipeline.policy import load
 from pipeline.report.html import report
@@ -192,3 +192,9 @@ def test_a_nul_in_a_path_of_the_configuration_is_told(tmp_path: Path) -> None:
     assert found.exit_code == 2
     assert "internal error" not in found.stderr
     assert "NUL character" in found.stderr
+
+
+@pytest.mark.parametrize("function", [pipeline.show, pipeline.diff])
+def test_an_id_that_is_no_utf8_is_no_runs(function: Callable[..., Any]) -> None:
+    with pytest.raises(UnknownNameError, match="ids of runs are UTF-8"):
+        function(example(), "\udc80")
