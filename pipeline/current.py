@@ -43,7 +43,9 @@ class Current(NamedTuple):
 
 def policy_of(lake: Lake, named: str | os.PathLike[str] | None = None) -> Policy:
     """Return the policy named, else the one the lake remembers, else the default."""
-    return load(named if named is not None else lake.settings.get("policy"), f" (lake {lake.path})")
+    if named is not None:
+        return load(named)
+    return load(lake.settings.get("policy"), f" (named in {lake.path}/lake.json)")
 
 
 def tasks_of(batch: Folder, latest: pl.DataFrame) -> pl.DataFrame:

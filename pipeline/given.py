@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from pipeline.errors import InputError, SourceNotFoundError
@@ -40,7 +41,25 @@ def refuse_no_file(path: Path, kind: str, more: str = "") -> None:
     if path.is_file():
         return
     if not path.exists():
-        raise SourceNotFoundError(f"{path}: no such {kind}{more}")
+        raise SourceNotFoundError(f"{path}: no such {kind}{more}{nearest(path)}")
     if path.is_dir():
         raise InputError(f"{path}: a folder; a {kind} was expected")
     raise InputError(f"{path}: a pipe or a device; a {kind} was expected, save it as one first")
+
+
+def nearest(path: Path) -> str:
+    """Ask whether what stands beside a path that is not there, by a name like it, was meant.
+
+    >>> from pathlib import Path
+    >>> here = Path(__file__).parent
+    >>> nearest(here / "givn.py") == f"; did you mean {str(here / 'given.py')!r}?"
+    True
+    >>> nearest(here / "nothing like it")
+    ''
+    """
+    try:
+        names = [beside.name for beside in path.parent.iterdir()]
+    except OSError:
+        return ""
+    near = get_close_matches(path.name, names, n=1)
+    return f"; did you mean {str(path.with_name(near[0]))!r}?" if near else ""

@@ -19,6 +19,8 @@ VERDICTS = {
 }  # fmt: skip
 """The signs of verdicts."""
 
+_NO_COLUMN = re.compile('Referenced column "([^"]+)" not found')
+
 # Control characters, line separators, direction overrides, halves of surrogate pairs, and the two
 # that no XML may hold.
 _ACTIVE = re.compile(
@@ -80,8 +82,10 @@ def one_line(text: str) -> str:
     return visible(" ".join(text.split()))
 
 
-def refusal(error: Exception) -> str:
+def refusal(error: Exception, asked: str = "") -> str:
     """Return what DuckDB says of a query, nearest names included, without the drawing of where.
+
+    Of what was asked it tells a name in double quotes, which was meant as a text.
 
     >>> import duckdb
     >>> try:
@@ -89,10 +93,21 @@ def refusal(error: Exception) -> str:
     ... except duckdb.Error as error:
     ...     print(refusal(error))
     Binder Error: Referenced column "colour" not found in FROM clause! Candidate bindings: "colours"
+    >>> asked = 'SELECT 1 AS one WHERE one = "red"'
+    >>> try:
+    ...     duckdb.sql(asked)
+    ... except duckdb.Error as error:
+    ...     print(refusal(error, asked).partition("; ")[2])
+    a text stands in single quotes: 'red'
     """
     said = one_line(str(error).split("\n\nLINE ")[0])
     of_label = "Cannot extract field" in said and '"labels"' in said
-    return f"{said}; a label is labels->>'NAME'" if of_label else said
+    if of_label:
+        return f"{said}; a label is labels->>'NAME'"
+    missed = _NO_COLUMN.search(said)
+    if missed and f'"{missed[1]}"' in asked:
+        return f"{said}; a text stands in single quotes: '{missed[1]}'"
+    return said
 
 
 def short(number: float) -> str:

@@ -83,7 +83,7 @@ def query(
     state = current(lake, rules)
     with closing(session(lake, rules, state=state)) as con:
         rows = select(con, text, parameters)
-    notes = [f"policy: {rules.title}", *unscored(state)]
+    notes = [f"policy: {rules.title}", *unscored(state, policy)]
     return Result("sql", rows, notes if "scores" in text.lower() else [])
 
 
@@ -134,7 +134,7 @@ def select(
         found = con.sql(statement, params=dict(parameters)) if parameters else con.sql(statement)
         return frame(found)
     except duckdb.Error as error:
-        raise QueryError(refusal(error)) from error
+        raise QueryError(refusal(error, text)) from error
 
 
 def _open_ended(text: str) -> str:

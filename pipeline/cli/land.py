@@ -89,7 +89,11 @@ trajtab land export/runs.jsonl --lake lake --regroup run_id"""
     help="Store null instead: outputs of tools, or contents of steps (what was said); "
     "a run's final_output and errors stay, and of fields no format knows the names. Repeatable.",
 )
-@click.option("--strict", is_flag=True, help="Stop at the first record that cannot land, exit 2.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Stop at the first file that cannot be read or record that cannot land, exit 2.",
+)
 @click.option(
     "--workers", type=int, metavar="N", help="Processes that decode; default: one per core."
 )

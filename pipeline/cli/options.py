@@ -122,6 +122,19 @@ def engine_options(function: Function) -> Function:
     return where(master(with_engine))  # type: ignore[return-value] # click's decorators lose the type
 
 
+class ResultFormat(click.Choice[str]):
+    """A format of results; who names one of logs by it, where logs are read, hears of `--from`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the format of this name."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            if ctx is not None and any("--from" in other.opts for other in ctx.command.params):
+                self.fail(f"{error.message.rstrip('.')}; what the logs are is --from", param, ctx)
+            raise
+
+
 def output_options(function: Function) -> Function:
     """Add `--format` and `--output`, handed to the command as one `outputs`."""
 
@@ -131,7 +144,7 @@ def output_options(function: Function) -> Function:
 
     to_stdout = click.option(
         "--format",
-        type=click.Choice(STDOUT_FORMATS),
+        type=ResultFormat(STDOUT_FORMATS),
         default="table",
         show_default=True,
         help="What stdout holds.",

@@ -20,10 +20,8 @@ from pipeline.tables.result import Result
 from pipeline.tables.session import unscored
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from os import PathLike
-
-    from pipeline.current import Current
-    from pipeline.policy import Policy
 
 MOST = 1000
 """Rows printed for reading; the other formats hold all."""
@@ -78,7 +76,7 @@ def command(
     rules = policy_of(opened, policy)
     state = current(opened, rules)
     with closing(workbench.session(opened, rules, state=state)) as con:
-        _greet(rules, state)
+        _greet(rules.title, unscored(state, policy))
         Prompt(con, dict(parameters), outputs, _tell).run()
 
 
@@ -97,7 +95,7 @@ def _tell(result: Result, outputs: Outputs) -> None:
     emit(result, outputs, cut=Result(result.kind, rows.head(MOST), [*result.notes, note]))
 
 
-def _greet(policy: Policy, state: Current) -> None:
+def _greet(title: str, missing: Sequence[str]) -> None:
     say(f"views: {', '.join(workbench.VIEWS)}; .help says more, Ctrl-D leaves")
-    for note in (f"policy: {policy.title}", *unscored(state)):
+    for note in (f"policy: {title}", *missing):
         say(f"note: {note}")

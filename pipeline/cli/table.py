@@ -27,8 +27,8 @@ LEAST = (
     "n_total", "replaced", "duplicates", "n_scored",
 )  # fmt: skip
 """Numbers that go first when not all fit; after them the rightmost."""
-LAST = ("delta", "drop")
-"""Numbers that go last: what a table of changes is about."""
+LAST = ("better", "p50", "mean", "delta", "drop")
+"""What goes last of the numbers, and of what is said of them: what a table is about."""
 
 CHANGES = ("delta", "relative_delta", "delta_std", "drop")
 """Columns whose numbers say which way something went."""
@@ -153,7 +153,7 @@ def _worth(column: Shown) -> tuple[bool, bool, int]:
     empty = all(text == NULL for text in column.cells)
     order = (*LEAST, "", *LAST)
     place = order.index(column.name if column.name in order else "")
-    return (not empty, not column.is_number, place)
+    return (not empty, not column.is_number and column.name not in LAST, place)
 
 
 def _drawn(columns: list[Shown], width: int | None, *, styled: bool) -> str:

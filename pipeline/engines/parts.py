@@ -123,7 +123,7 @@ def asked(
     units = [[part] for part in _parts(state, engine.unit_seconds)]
     rows = sum(folder.rows("scores") for folder in state.scores)
     scores = Scores(address(lake), in_use, where)
-    return Asked(scores, units, rows, state.opinions.metrics, told_of(in_use, state))
+    return Asked(scores, units, rows, state.opinions.metrics, told_of(in_use, state, policy))
 
 
 def _parts(state: Current, at_least: float) -> list[Part]:

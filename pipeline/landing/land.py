@@ -63,8 +63,10 @@ def land(  # noqa: PLR0913 - the command's options, one each
         lake: the lake's folder, or its URL in an object store.
         format: a format's name, or "auto": told by content.
         suite: the suite of every run and task, over the files' own.
-        labels: labels for every run, texts or whatever JSON can say; the same file under other labels lands again.
-        strict: refuse the whole landing at the first record that cannot land.
+        labels: labels for every run, texts or whatever JSON can say; the same file under other
+            labels lands again.
+        strict: refuse the whole landing at the first file that cannot be read, or record that
+            cannot land.
         redact: mask keys, bearer tokens, passwords and e-mail addresses, wherever text is
             stored, before anything is. Keys of calls are made from masked arguments, and
             references are masked alike: calls that differ in secrets alone are equal.
@@ -87,7 +89,7 @@ def land(  # noqa: PLR0913 - the command's options, one each
         SourceNotFoundError: a source does not exist or a pattern matches nothing.
         UnknownNameError: `format` or something in `drop` is not known.
         UnrecognisedError: no file is of a known format, or one named outright is not.
-        RejectedError: `strict`, and a record cannot land.
+        RejectedError: `strict`, and a file cannot be read or a record cannot land.
         LakeError: the lake cannot be written.
         EngineError: processes that decode died again and again, or the engine gave up.
 
@@ -127,7 +129,7 @@ def land(  # noqa: PLR0913 - the command's options, one each
     else:
         with Copies() as copies:
             found = foldered(unpacked(expand(named), copies), format)
-            refused = recognise_all(found, named, format, report)
+            refused = recognise_all(found, named, format, report, strict=strict)
             target = None if dry_run else Lake.create(lake)
             logs, said = rooms_of(report.recognised)
             chunks = cut(parted(logs), options.text())

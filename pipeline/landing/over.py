@@ -53,7 +53,7 @@ class Over(NamedTuple):
                 sources = regrouped(self.engine, shelf, sources, self.regroup)
             else:
                 sources = foldered(sources, wanted)
-            refused = recognise_all(sources, named, wanted, report)
+            refused = recognise_all(sources, named, wanted, report, strict=self.options.strict)
             logs, said = rooms_of(report.recognised)
             known = Known(lake)
             known.refresh()

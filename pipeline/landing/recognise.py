@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from pipeline.errors import UnrecognisedError
+from pipeline.errors import RejectedError, UnrecognisedError
 from pipeline.landing import formats
 from pipeline.landing.batch.chunks import Recognised
 from pipeline.landing.guess import unrecognised
@@ -42,11 +42,17 @@ def _lands_apart(form: Format, source: Source) -> bool:
 
 
 def recognise_all(
-    sources: Iterable[Source], named: list[str], wanted: str, report: LandReport
+    sources: Iterable[Source],
+    named: list[str],
+    wanted: str,
+    report: LandReport,
+    *,
+    strict: bool = False,
 ) -> list[str]:
     """Enter every file into the report, and return why those named outright are refused.
 
     Raises:
+        RejectedError: `strict`, and a file cannot be read: nobody knows what records it holds.
         UnrecognisedError: no file is of a known format.
     """
     refused: list[str] = []
@@ -57,6 +63,8 @@ def recognise_all(
             report.recognised.append(found)
             continue
         report.unrecognised.append(unrecognised(source))
+        if source.unread and strict:
+            raise RejectedError(report.unrecognised[-1])
         if source.shown in outright:
             refused.append(report.unrecognised[-1])
     if not report.recognised:

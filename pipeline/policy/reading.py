@@ -10,7 +10,7 @@ from typing import Any
 from pipeline.arguments import checked
 from pipeline.criteria import are_criteria, convert
 from pipeline.declared import declared
-from pipeline.errors import InputError, UnknownNameError
+from pipeline.errors import InputError, SourceNotFoundError, UnknownNameError
 from pipeline.given import refuse_no_file, refuse_no_name
 from pipeline.policy.problems import problems
 from pipeline.policy.whole import DEFAULT, Policy
@@ -48,6 +48,10 @@ def load(named: str | os.PathLike[str] | None, where: str = "") -> Policy:
         path = PRESETS / f"{name}.toml"
     else:
         path = Path(named)
+        if named in presets() and not path.exists():
+            raise SourceNotFoundError(
+                f"{named}: no such policy file{where}; did you mean {f'{PRESET}{named}'!r}?"
+            )
     refuse_no_file(path, "policy file", where)
     content = path.read_bytes()
     try:

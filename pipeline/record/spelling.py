@@ -14,7 +14,9 @@ from typing import Any
 import msgspec
 
 DEEPEST = 60
-"""Values nested deeper than this are spelled as text from there on."""
+"""Of a value nested too deep to be read again, what lies deeper than this is spelled as text."""
+_AROUND = 8
+"""More levels than stand around a value in the line of its run."""
 
 _EXACTLY: dict[type, Callable[[Any], Any]] = {
     str: str.__str__, int: int.__int__, float: float.__float__,
@@ -48,7 +50,24 @@ def _dumped(model: Any) -> Any:
         return model.model_dump()
 
 
-_encode = msgspec.json.Encoder(enc_hook=_nearest).encode
+_encoder = msgspec.json.Encoder(enc_hook=_nearest)
+
+
+def _encode(value: Any) -> bytes:
+    """Return `value` as JSON that will be read again.
+
+    How deep an encoder goes depends on the interpreter; its words may be too deep for who reads.
+
+    Raises:
+        ValueError: it is nested too deep; beside what the value's own methods raise.
+    """
+    data = _encoder.encode(value)
+    if data.count(b"[") + data.count(b"{") > DEEPEST:
+        import jiter  # noqa: PLC0415 - few values are of so many parts
+
+        # The reader that tells formats by content, and goes less deep than any other.
+        jiter.from_json(b"[" * _AROUND + data + b"]" * _AROUND, cache_mode="none")
+    return data
 
 
 def spelled(value: Any) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from contextlib import contextmanager
@@ -11,7 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from polars.exceptions import PolarsError
+
 _NUMBER = re.compile(r"\(os error (\d+)\)")
+_UNTOLD = "transport error"
+"""All that Polars says where the header of a page could not be written."""
+_ROOM = 1 << 16
 
 
 @contextmanager
@@ -33,8 +39,26 @@ def refusal_told(path: Path) -> Iterator[None]:
     except (OSError, PolarsError) as error:
         if isinstance(error, OSError) and error.filename is not None:
             raise
-        found = _NUMBER.search(str(error))
-        number = int(found[1]) if found else getattr(error, "errno", None)
+        number = _number(error, path)
         if number is None:
             raise
         raise OSError(number, os.strerror(number), str(path)) from error
+
+
+def _number(error: OSError | PolarsError, path: Path) -> int | None:
+    if found := _NUMBER.search(str(error)):
+        return int(found[1])
+    if isinstance(error, OSError):
+        return error.errno
+    return _refused(path) if _UNTOLD in str(error) else None
+
+
+def _refused(path: Path) -> int:
+    """Ask the disk itself, by writing a little more: the file is of no use any longer."""
+    try:
+        with path.open("ab") as file:
+            file.write(bytes(_ROOM))
+            os.fsync(file.fileno())
+    except OSError as refused:
+        return refused.errno or errno.EIO
+    return errno.EIO  # there is room again, and the table was not written all the same

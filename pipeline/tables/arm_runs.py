@@ -107,7 +107,7 @@ def _refuse(con: DuckDBPyConnection, sides: Iterable[Side]) -> None:
 
 
 def _refusal(side: Side, error: duckdb.Error) -> QueryError:
-    return QueryError(f"{side.named}, over the columns of runs: {refusal(error)}")
+    return QueryError(f"{side.named}, over the columns of runs: {refusal(error, side.condition)}")
 
 
 def _create_scored(

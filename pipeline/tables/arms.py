@@ -17,6 +17,7 @@ from pipeline.errors import InputError
 from pipeline.lake import Lake
 from pipeline.metrics.registry import METRICS_VERSION, chosen
 from pipeline.tables.arm_runs import ARMS, Side, create_arm_runs
+from pipeline.tables.session import scoring
 from pipeline.text import counted
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ class Arm(NamedTuple):
     n_runs: int
     n_unscored: int
     hash: str
+    named: str | os.PathLike[str] | None = None
+    """The policy as it was asked for."""
 
 
 class Opened(NamedTuple):
@@ -81,7 +84,7 @@ class Opened(NamedTuple):
             told += [f"{arm.name} policy: {arm.policy.title}" for arm in self.arms]
         return told + [
             f"{arm.n_unscored:,} of the {arm.name}'s {counted(arm.n_runs, 'run')} not scored yet "
-            "under its policy: run `trajtab score`"
+            f"under its policy: {scoring(arm.named)}"
             for arm in self.arms
             if arm.n_unscored
         ]
@@ -163,7 +166,7 @@ def found_arms(
             runs = counted(there - len(state.superseded), "run")
             raise InputError(f"{_named(arm, where)} matches none of the lake's {runs}")
         made_from = _hash(known[policy.hash][1], policy, (arm.filter, where))
-        found.append(Arm(arm.name, arm.filter, policy, n_runs, n_unscored, made_from))
+        found.append(Arm(arm.name, arm.filter, policy, n_runs, n_unscored, made_from, arm.policy))
     return found
 
 

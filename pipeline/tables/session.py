@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +15,6 @@ from pipeline.score_view import score_session
 from pipeline.text import refusal
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator, Sequence
 
     from duckdb import DuckDBPyConnection
@@ -54,7 +54,7 @@ def opened(
     con, state = score_session(lake, in_use, where)
     try:
         with naming_filter(where):
-            notes = [*told_of(in_use, state), *unmatched(con, where, "scores")]
+            notes = [*told_of(in_use, state, policy), *unmatched(con, where, "scores")]
             yield Session(con, in_use, notes, state.opinions.metrics)
     finally:
         con.close()
@@ -73,14 +73,16 @@ def naming_filter(where: str | None) -> Iterator[None]:
         # Without a filter no text of the user's is in the query: the fault is ours.
         if where is None:
             raise
-        raise QueryError(f"--where {where!r}: {refusal(error)}") from error
+        raise QueryError(f"--where {where!r}: {refusal(error, where)}") from error
 
 
-def told_of(policy: Policy, state: Current) -> list[str]:
+def told_of(
+    policy: Policy, state: Current, named: str | os.PathLike[str] | None = None
+) -> list[str]:
     """Return what every table says first: its policy, and what it leaves out."""
     empty = not state.scores and not state.unscored
     nothing = ["the lake holds no run: `trajtab land LOGS --lake LAKE` brings some in"]
-    return [f"policy: {policy.title}", *(nothing if empty else unscored(state))]
+    return [f"policy: {policy.title}", *(nothing if empty else unscored(state, named))]
 
 
 def unmatched(con: DuckDBPyConnection, where: str | None, runs: str) -> list[str]:
@@ -90,10 +92,20 @@ def unmatched(con: DuckDBPyConnection, where: str | None, runs: str) -> list[str
     return [f"no scored run matches --where {where!r}"]
 
 
-def unscored(state: Current) -> list[str]:
-    """Return a note on the batches without scores, if there are any."""
+def unscored(state: Current, named: str | os.PathLike[str] | None = None) -> list[str]:
+    """Return a note on the batches without scores, if there are any, under the policy `named`."""
     missing, batches = len(state.unscored), len(state.unscored) + len(state.scores)
     if not missing:
         return []
     are = "is" if missing == 1 else "are"
-    return [f"{missing} of {batches} batches {are} not scored yet: run `trajtab score`"]
+    return [f"{missing} of {batches} batches {are} not scored yet: {scoring(named)}"]
+
+
+def scoring(named: str | os.PathLike[str] | None) -> str:
+    """Say how the scores are made that a table misses: without its policy others would be.
+
+    >>> scoring(None), scoring("preset:adk")
+    ('run `trajtab score`', 'run `trajtab score` with --policy preset:adk')
+    """
+    under = "" if named is None else f" with --policy {os.fspath(named)}"
+    return f"run `trajtab score`{under}"

@@ -83,7 +83,7 @@ def naming_rule(rule: str | None, where: str | None) -> Iterator[None]:
         if rule is None:
             raise
         filtered = f" with --where {where!r}" if where else ""
-        raise QueryError(f"--pass {rule!r}{filtered}: {refusal(error)}") from error
+        raise QueryError(f"--pass {rule!r}{filtered}: {refusal(error, rule + filtered)}") from error
 
 
 def refuse_repeated(lake: Lake, con: duckdb.DuckDBPyConnection, counts: pl.DataFrame) -> None:

@@ -163,6 +163,35 @@ def test_a_disk_that_fills_up_in_a_table_is_told_with_the_file(
     assert runs_of(lake).height == scores_of(lake).height == 9
 
 
+def test_a_disk_that_is_full_before_the_last_columns_is_told_as_well(tmp_path: Path) -> None:
+    """Of the header of a page that did not fit Polars says nothing but "transport error"."""
+    program = """
+import resource, signal, sys
+from pathlib import Path
+
+import polars as pl
+
+from pipeline.store.parquet import write_table
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+path = Path(sys.argv[1])
+cells = {f"c{n}": [str((i * 7919 + n * 31) % 10007) for i in range(97)] for n in range(240)}
+write_table("runs", pl.DataFrame(cells), path)
+size = path.stat().st_size
+for room in range(0, size, size // 32):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
+    try:
+        write_table("runs", pl.DataFrame(cells), path)
+        sys.exit(f"{room} of {size} bytes are enough")
+    except OSError as error:
+        if (error.strerror, error.filename) != ("File too large", str(path)):
+            raise
+"""
+    line = [sys.executable, "-c", program, str(tmp_path / "runs.parquet")]
+    done = subprocess.run(line, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_what_a_kill_left_is_removed_after_a_day(source: Path, tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     land([source], lake)

@@ -80,9 +80,9 @@ def circle() -> list[Any]:
     return found
 
 
-def deep() -> list[Any]:
+def deep(levels: int = 5000) -> list[Any]:
     found: list[Any] = []
-    for _ in range(5000):
+    for _ in range(levels):
         found = [found]
     return found
 
@@ -116,6 +116,22 @@ def test_an_object_is_spelled_alike_in_every_process() -> None:
 def odd() -> Iterator[Any]:
     yield from (value for value, _ in VALUES)
     yield from (circle(), deep(), MagicMock(), Plain(), lambda: None, open)
+
+
+@dataclasses.dataclass
+class Holding:
+    held: Any
+
+
+@pytest.mark.parametrize("levels", [50, 190, 200, 300, 900, 2000, 20_000])
+def test_what_is_nested_lands_however_deep(tmp_path: Path, levels: int) -> None:
+    """Between what a reader reads and what an encoder writes lie as many levels as there are."""
+    value = deep(levels)
+    with Recorder(tmp_path / "r.jsonl") as run:
+        run.tool_call("f", {"value": value}, {"value": Holding(value)})
+        run.outcome(final_state={"value": value}, labels={"value": value})
+    report = land([tmp_path / "r.jsonl"], tmp_path / "lake", workers=1)
+    assert (report.runs, report.rejects) == (1, {})
 
 
 def test_all_of_it_lands(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.errors import InputError, SourceNotFoundError
+from pipeline.given import nearest
 from pipeline.landing.records.reader import Source, as_text
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def expand(named: Sequence[str]) -> list[Source]:
             if not files:
                 raise SourceNotFoundError(f"{text}: the pattern matches no file")
         else:
-            raise SourceNotFoundError(f"{text}: no such file or folder")
+            raise SourceNotFoundError(f"{text}: no such file or folder{nearest(path)}")
         for file in files:
             found.setdefault(
                 _resolved(file, folders), Source(file, "-" if file == STDIN else as_text(file))
