@@ -67,6 +67,8 @@ def test_a_file_that_may_not_be_read_is_told_and_one_named_outright_is_refused(
     report = land([str(export)], tmp_path / "lake", workers=1)
     assert ids(tmp_path / "lake") == ["r3"]
     assert report.unrecognised == [f"{export}/a.jsonl: it cannot be read: Permission denied"]
+    with pytest.raises(RejectedError, match="a.jsonl: it cannot be read: Permission denied"):
+        land([str(export)], tmp_path / "strict", strict=True, workers=1)
     for form in ("auto", "trajtab"):
         named = [str(export / "a.jsonl"), str(export / "b.jsonl")]
         with pytest.raises(UnrecognisedError, match="Permission denied"):
