@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from pipeline import damage, queries
+from pipeline.arguments import checked
 from pipeline.current import current, policy_of
 from pipeline.lake import run_key_base
 from pipeline.landed import opened
 from pipeline.scoring.schemas import broken
 from pipeline.tables.result import Result
-from pipeline.tasks import latest_tasks
+from pipeline.tasks import TaskFolders
 from pipeline.text import counted
 from pipeline.workbench import select, session
 
@@ -58,6 +59,7 @@ def checks() -> list[Check]:
     return sorted(found, key=lambda check: (SEVERITIES.index(check.severity), check.name))
 
 
+@checked
 def check(
     lake: Lake | str | os.PathLike[str],
     *,
@@ -96,7 +98,7 @@ def check(
     extra = {
         "batches": _batches(state),
         "replacements": _replacements(state),
-        "no_schemas": broken(lake, latest_tasks(lake)),
+        "no_schemas": broken(TaskFolders.of(lake)),
     }
     with closing(session(lake, rules, extra, state=state, confined=False, macros=False)) as con:
         parts = [_offenders(one, select(con, one.query)) for one in every]

@@ -39,6 +39,10 @@ class InputError(TrajtabError, ValueError):
     kind = "input"
 
 
+class WrongTypeError(InputError, TypeError):
+    """An argument of another type than the function takes."""
+
+
 class SourceNotFoundError(InputError, FileNotFoundError):
     """A path that does not exist, or a glob that matches nothing."""
 

@@ -11,6 +11,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+def refuse_no_name(named: object, kind: str) -> None:
+    """Refuse an empty name, as an unset variable of a shell is: as a path it would be this folder.
+
+    Raises:
+        InputError: it is empty.
+    """
+    if not str(named):
+        raise InputError(f"the name of the {kind} is empty; name one")
+
+
 def refuse_no_file(path: Path, kind: str, more: str = "") -> None:
     """Refuse a path at which no file is: `kind` says what was expected there.
 

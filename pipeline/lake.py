@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from pipeline.arguments import checked
 from pipeline.errors import LakeError, SourceNotFoundError
 from pipeline.store import Decision, Draft, Storage, storage_of
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     Outcome = TypeVar("Outcome")
 
-__all__ = ["Decision", "Draft", "Folder", "Lake", "files", "run_key_base"]
+__all__ = ["Decision", "Draft", "Folder", "Lake", "files", "oldest_first", "run_key_base"]
 
 FORMAT_VERSION = 1
 KEY_ROWS = 24
@@ -100,10 +101,12 @@ class Lake:
     [(32, 274)]
     """
 
+    @checked
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.storage = storage_of(path)
 
     @classmethod
+    @checked
     def open(cls, path: str | os.PathLike[str]) -> Lake:
         """Open an existing lake.
 
@@ -127,6 +130,7 @@ class Lake:
         return lake
 
     @classmethod
+    @checked
     def create(cls, path: str | os.PathLike[str]) -> Lake:
         """Open the lake at `path`, making it first where there is none."""
         lake = cls(path)
@@ -192,11 +196,11 @@ class Lake:
 
     def tasks(self) -> list[Folder]:
         """Return the batches of tasks, oldest first: a later one's rows win."""
-        return _oldest_first(self.folders("tasks"))
+        return oldest_first(self.folders("tasks"))
 
     def annotations(self) -> list[Folder]:
         """Return the landings of annotations, oldest first: a later word of one annotator wins."""
-        return _oldest_first(self.folders("annotations"))
+        return oldest_first(self.folders("annotations"))
 
     def scores(self, policy: str) -> list[Folder]:
         """Return the score batches under the policy of that hash, by name."""
@@ -245,7 +249,8 @@ class Lake:
         return self.storage.publish(decide)
 
 
-def _oldest_first(folders: Sequence[Folder]) -> list[Folder]:
+def oldest_first(folders: Sequence[Folder]) -> list[Folder]:
+    """Sort folders by when they were committed: a later one's rows win."""
     return sorted(folders, key=lambda folder: (folder.manifest["sequence"], folder.name))
 
 

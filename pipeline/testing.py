@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from pipeline.arguments import checked
 from pipeline.cli.diff import head, lines
 from pipeline.cli.table import render
 from pipeline.errors import InputError
@@ -64,6 +65,7 @@ class Against(NamedTuple):
         return REGRESSION if self.worse else LIMITS if self.beyond else UNKNOWN
 
 
+@checked
 def assert_no_regression(
     lake: Lake | str | os.PathLike[str],
     *,

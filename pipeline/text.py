@@ -28,6 +28,15 @@ _ACTIVE = re.compile(
 )
 
 
+RIGHT_TO_LEFT = re.compile(
+    "([\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufefc\\U00010800-\\U00010fff\\U0001e800-\\U0001efff]+ ?)+(?<! )"
+)
+"""Words in a script that is written from right to left: numbers and names beside them would be
+drawn on their other side."""
+
+_LEFT_TO_RIGHT_MARK = "\u200e"
+
+
 def is_utf8(text: str) -> bool:
     r"""Tell whether UTF-8 can spell a text: no half of a surrogate pair stands for another byte.
 
@@ -44,6 +53,24 @@ def visible(text: str) -> str:
     red \x1b[31m
     """
     return _ACTIVE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def spelled_out(text: str) -> str:
+    r"""Spell out what acts on a terminal, in text that programs write; JSON stays the same JSON.
+
+    >>> print(spelled_out('{"name": "\x9b31m"}\n'), end="")
+    {"name": "\u009b31m"}
+    """
+    return _ACTIVE.sub(lambda at: at[0] if at[0] == "\n" else f"\\u{ord(at[0]):04x}", text)
+
+
+def anchored(text: str) -> str:
+    r"""End a cell that is written from right to left so that the next one stays on its right.
+
+    >>> anchored("run"), anchored("\u05d0")
+    ('run', '\u05d0\u200e')
+    """
+    return text + _LEFT_TO_RIGHT_MARK if RIGHT_TO_LEFT.search(text) else text
 
 
 def one_line(text: str) -> str:

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
+from pipeline.arguments import checked
 from pipeline.current import policy_of
 from pipeline.errors import UnknownNameError
 from pipeline.landed import opened
 from pipeline.metrics.registry import headline
 from pipeline.redact import redact
 from pipeline.tables.result import Result
+from pipeline.text import is_utf8
 from pipeline.workbench import session
 
 if TYPE_CHECKING:
@@ -53,9 +55,10 @@ class Timeline(NamedTuple):
     steps: pl.DataFrame
 
 
+@checked
 def show(
     lake: Lake | str | os.PathLike[str],
-    run_id: str,
+    run_id: str | int,
     *,
     policy: str | os.PathLike[str] | None = None,
     longest: int | None = CUT,
@@ -105,7 +108,7 @@ def as_result(found: list[Timeline], longest: int | None = None) -> Result:
 
 def timelines(
     lake: Lake | str | os.PathLike[str],
-    run_id: str,
+    run_id: str | int,
     *,
     policy: str | os.PathLike[str] | None = None,
 ) -> list[Timeline]:
@@ -116,6 +119,8 @@ def timelines(
     """
     lake = opened(lake)
     run_id = str(run_id)  # DuckDB takes a number for the run "007" where it is given 7.
+    if not is_utf8(run_id):
+        raise UnknownNameError(f"no run {run_id!r}: ids of runs are UTF-8")
     rules = policy_of(lake, policy)
     with closing(session(lake, rules, confined=False, macros=False)) as con:
         runs = _rows(

@@ -14,6 +14,7 @@ import duckdb
 import polars as pl
 
 from pipeline import queries
+from pipeline.arguments import checked
 from pipeline.current import current, policy_of
 from pipeline.duck import confine, connect
 from pipeline.errors import QueryError
@@ -41,6 +42,7 @@ VIEWS = (
 )  # fmt: skip
 
 
+@checked
 def query(
     lake: Lake | str | os.PathLike[str],
     text: str,

@@ -90,6 +90,35 @@ def test_each_task_is_shown_once_and_each_metrics_worst_first(tmp_path):
     ]
 
 
+def test_only_tasks_that_lost_are_shown(bookings):
+    """6 of 12 lose f1; their order is that of their names."""
+    told = failure(bookings, metrics=["f1"], show=TASKS)
+    assert [line.split(":")[0] for line in told.splitlines() if line.startswith("task ")] == [
+        f"task desk/t{task}" for task in (0, 10, 2, 4, 6, 8)
+    ]
+
+
+def test_of_a_tasks_trials_the_candidates_first_that_failed_is_shown(tmp_path):
+    """Suite b fails in v1's trial 0 and in v2's 1 and 2; suite a, of like tasks, in all."""
+    every = range(4)
+    failing = {("b", "v1"): [0], ("b", "v2"): [1, 2], ("a", "v1"): every, ("a", "v2"): every}
+    records = [
+        run(
+            f"{suite}-{v}-{task}-{trial}", call("a"), agent_version=v, suite=suite,
+            task_id=f"t{task}", trial=trial, success=trial not in failed,
+        )
+        for (suite, v), failed in failing.items()
+        for task in range(TASKS)
+        for trial in every
+    ]  # fmt: skip
+    told = failure(lake_in(tmp_path, records), metrics=["success"], show=TASKS)
+    shown = [lines.splitlines()[:2] for lines in told.split("\n\n") if lines.startswith("task ")]
+    assert shown == [
+        [f"task b/t{task}: success 0.75 to 0.5", f"run b-v2-{task}-1 (v2)"]
+        for task in sorted(range(TASKS), key=str)
+    ]
+
+
 def test_without_a_reference_the_counts_are_shown(tmp_path):
     records = [
         run(f"{v}{task}", *[call("a")] * n, agent_version=v, task_id=f"t{task}")
@@ -187,6 +216,33 @@ class TestGate:
         assert [line for line in told.splitlines() if line.startswith("task ")] == [
             f"task desk/t{task}: n_calls 2 to 3" for task in (0, 10, 2)
         ]
+
+    def test_too_few_is_shown_from_the_fewest_on_though_fewer_is_better(self, bookings, tmp_path):
+        least = self.limits(tmp_path, '[[gate]]\nmetric = "n_calls"\nmin = 3\n')
+        told = failure(bookings, V1, V2, gate=least)
+        assert [line for line in told.splitlines() if line.startswith("task ")] == [
+            f"task desk/t{task}: n_calls 2 to 2" for task in (1, 11, 3)
+        ]
+
+    def test_a_task_without_a_value_is_beyond_no_limit(self, tmp_path):
+        told = {0: False, 1: True, 2: None}
+        records = [booking("v2", task) | {"success": success} for task, success in told.items()]
+        floor = self.limits(
+            tmp_path, '[[gate]]\nmetric = "success"\nmax_drop = 0.1\ntask_floor = 0.5\n'
+        )
+        shown = failure(lake_in(tmp_path, records), V2, V2, gate=floor, show=3)
+        assert "task desk/t0: success 0 to 0\n" in shown
+        assert "task desk/t2" not in shown
+
+    def test_a_run_without_a_task_is_shown_as_one(self, tmp_path):
+        records = [run(f"r{i}", call("a"), agent_version="v2", success=i != 1) for i in range(3)]
+        floor = self.limits(
+            tmp_path, '[[gate]]\nmetric = "success"\nmax_drop = 0.1\ntask_floor = 0.5\n'
+        )
+        told = failure(lake_in(tmp_path, records), V2, V2, gate=floor)
+        assert [line for line in told.splitlines() if line.startswith("run r")] == [
+            "run r1 (v2)", "run r0 (v2)", "run r2 (v2)",
+        ]  # fmt: skip
 
     def test_what_it_cannot_judge_fails(self, bookings, tmp_path):
         file = self.limits(tmp_path, '[[gate]]\nmetric = "total_tokens"\nmax_drop = 0\n')

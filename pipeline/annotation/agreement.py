@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from pipeline.arguments import checked
 from pipeline.duck import fetched
 from pipeline.errors import NotJudgeableError, UnknownNameError
 from pipeline.landed import opened
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 KIND = "agreement"
 
 
+@checked
 def agreement(
     lake: Lake | str | os.PathLike[str],
     *,

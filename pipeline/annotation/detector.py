@@ -18,6 +18,7 @@ from pipeline.scoring.path.calls import laid_out
 from pipeline.scoring.path.equals import Equal
 from pipeline.scoring.path.repeats import repeats
 from pipeline.scoring.segments import Segments
+from pipeline.tasks import TaskFolders
 from pipeline.text import counted
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def detected(lake: Lake, policy: Policy, told: Truth, swept: Sequence[Setting]) 
     run_keys = told.steps["run_key"].unique()
     counted: list[pl.DataFrame] = []
     for batch in lake.batches():
-        part = _of_batch(lake, batch, run_keys, policy)
+        part = _of_batch(batch, run_keys, policy)
         if part is None:
             continue
         for number, setting in enumerate(swept):
@@ -114,7 +115,7 @@ class _Part(NamedTuple):
         )
 
 
-def _of_batch(lake: Lake, batch: Folder, run_keys: pl.Series, policy: Policy) -> _Part | None:
+def _of_batch(batch: Folder, run_keys: pl.Series, policy: Policy) -> _Part | None:
     if not batch.rows("runs"):
         return None
     judged = pl.col("run_key").is_in(run_keys.implode())
@@ -130,7 +131,7 @@ def _of_batch(lake: Lake, batch: Folder, run_keys: pl.Series, policy: Policy) ->
     if steps.is_empty():
         return None
     no_reference = pl.Series("reference_set", [], dtype=pl.String)
-    told = references.read(lake, no_reference, texts=keys.needs_text(policy.match))
+    told = references.read(TaskFolders([]), no_reference, texts=keys.needs_text(policy.match))
     keyed = keys.apply(policy.match, only_actors(steps, policy), told, batch.file("steps"))
     hidden = (pl.col("kind") == "tool_call") & pl.col("call_key").is_null()
     steps = keyed.steps.filter(~hidden.any().over("run_key"))

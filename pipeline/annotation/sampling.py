@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from pipeline.annotation.template import filled_in_later
+from pipeline.arguments import checked
 from pipeline.duck import fetched
 from pipeline.errors import InputError
 from pipeline.landed import opened
@@ -53,6 +54,7 @@ class Picked(NamedTuple):
     """One annotation to fill in per run. They show no score: it would lead the annotator."""
 
 
+@checked
 def sample_annotations(
     lake: Lake | str | os.PathLike[str],
     *,

@@ -76,13 +76,21 @@ def describe(error: BaseException, defaults_from: str = "") -> Failure:
         return Failure(error.kind, str(error), error.exit_code)
     if isinstance(error, click.ClickException):
         return Failure("usage", _usage(error, defaults_from), USAGE)
-    if isinstance(error, OSError) and error.errno in _NO_ROOM and not error.filename:
-        return Failure("io", f"cannot write: {error.strerror}", USAGE)
-    if isinstance(error, OSError) and error.filename and error.strerror:
-        return Failure("io", f"{os.fsdecode(error.filename)}: {error.strerror}", USAGE)
+    if (told := _of_the_system(error)) is not None:
+        return Failure("io", told, USAGE)
     seen = ": ".join(filter(None, (type(error).__name__, str(error))))
     told = f"internal error: {seen}; please report it; --debug shows the traceback"
     return Failure("internal", told, USAGE)
+
+
+def _of_the_system(error: BaseException) -> str | None:
+    """Return what the system, or Python before it, says of a file; None of any other error."""
+    if isinstance(error, OSError) and error.errno in _NO_ROOM and not error.filename:
+        return f"cannot write: {error.strerror}"
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    nul = isinstance(error, ValueError) and str(error).startswith("embedded null")
+    return "a path is given that holds a NUL character" if nul else None
 
 
 def _interrupted(error: BaseException | None) -> bool:

@@ -15,6 +15,7 @@ from pipeline.cli.files import say, write_results
 from pipeline.cli.options import CUT_TO_FIT, Outputs
 from pipeline.cli.table import render
 from pipeline.errors import InputError
+from pipeline.text import spelled_out
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -89,7 +90,8 @@ def _print_rows(rows: pl.DataFrame, needed: Collection[str] = ()) -> None:
 def _print_bytes(data: bytes, form: str) -> None:
     if form == "parquet" and sys.stdout.isatty():
         raise InputError("--format parquet is binary: send stdout to a file or a pipe, or use -o")
-    click.echo(data, nl=False)
+    # A log must not send a terminal what it acts on; in a file or a pipe every sign stays.
+    click.echo(spelled_out(data.decode()) if sys.stdout.isatty() else data, nl=False)
 
 
 def _may_style() -> bool:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from pipeline.cli.directions import directed
 from pipeline.cli.table import JUDGED, shown
-from pipeline.report.markup import Column, head, page, table, verdict
+from pipeline.report.markup import Column, head, page, safe, table, verdict
 from pipeline.text import visible
 
 if TYPE_CHECKING:
@@ -23,9 +22,9 @@ def to_html(result: Result) -> bytes:
     """
     result = directed(result)
     title = f"trajtab {result.kind}"
-    notes = "".join(f'<p class="note">{escape(visible(note))}</p>\n' for note in result.notes)
+    notes = "".join(f'<p class="note">{safe(visible(note))}</p>\n' for note in result.notes)
     more = "".join(
-        f"<h2>{escape(visible(name))}</h2>\n{_table(rows, name)}"
+        f"<h2>{safe(visible(name))}</h2>\n{_table(rows, name)}"
         for name, rows in result.tables.items()
         if rows.height
     )
@@ -39,5 +38,5 @@ def _table(rows: pl.DataFrame, label: str) -> str:
 def _column(values: pl.Series) -> Column:
     told = shown(values)
     judged = values.name in JUDGED and values.dtype == pl.String
-    cells = list(map(verdict, values) if judged else map(escape, told.cells))
+    cells = list(map(verdict, values) if judged else map(safe, told.cells))
     return Column(head(told.name), cells, told.is_number)

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.text import NULL, cell, judged, signed, visible
+from pipeline.text import NULL, anchored, cell, judged, signed, visible
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -173,7 +173,8 @@ def _drawn(columns: list[Shown], width: int | None, *, styled: bool) -> str:
             overflow="fold",
         )
     for row in zip(*(column.cells for column in columns), strict=True):
-        table.add_row(*map(Text, row))
+        # Where it is no terminal, a program may read what is printed.
+        table.add_row(*(Text(text if width is None else anchored(text)) for text in row))
     wide = sum(max(c.widest, c.least) for c in columns) + GAP * len(columns)
     console = Console(
         file=StringIO(),

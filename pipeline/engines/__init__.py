@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pipeline.arguments import checked
 from pipeline.errors import InputError
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class Engine(Protocol):
         ...
 
 
+@checked
 def chosen(name: str, *, master: str | None = None, workers: int = 1) -> Engine:
     """Return the engine of a name.
 
@@ -66,6 +68,8 @@ def chosen(name: str, *, master: str | None = None, workers: int = 1) -> Engine:
         return Spark(master)
     if name != "local":
         raise InputError(f"engine {name!r}: one of {', '.join(ENGINES)} is wanted")
+    if workers < 1:
+        raise InputError(f"--workers is {workers}; at least 1 is needed")
     if master is not None:
         raise InputError(f"--master {master}: only --engine spark has a master")
     from pipeline.engines.local import Local  # noqa: PLC0415 - not where Spark is asked for

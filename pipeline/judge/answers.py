@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 import msgspec
 
-from pipeline.given import refuse_no_file
+from pipeline.given import refuse_no_file, refuse_no_name
 
 if TYPE_CHECKING:
     import os
@@ -57,6 +57,7 @@ def read(path: str | os.PathLike[str]) -> Iterator[tuple[int, Response | str]]:
     Raises:
         SourceNotFoundError: there is no such file.
     """
+    refuse_no_name(path, "file of responses")
     refuse_no_file(Path(path), "file of responses")
     with Path(path).open("rb") as file:
         for number, line in enumerate(file, 1):

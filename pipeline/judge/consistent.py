@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from pipeline.arguments import checked
 from pipeline.landed import opened
 from pipeline.metrics.ratio import ratio
 from pipeline.opinions.judged import judgments
@@ -28,6 +29,7 @@ NOTE = (
 )
 
 
+@checked
 def consistency(lake: Lake | str | os.PathLike[str]) -> Result:
     """Tell how far judges agree with themselves: one row per rubric, model and kind of pair.
 

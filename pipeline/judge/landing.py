@@ -9,6 +9,7 @@ import msgspec
 import polars as pl
 from xxhash import xxh3_128_hexdigest
 
+from pipeline.arguments import checked
 from pipeline.errors import InputError
 from pipeline.judge import sidecar
 from pipeline.judge.answers import LINE_FAULTS, Fault, Response, read
@@ -41,6 +42,7 @@ class _Read(NamedTuple):
     faults: list[Fault]
 
 
+@checked
 def land(
     responses: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     lake: Lake | str | os.PathLike[str],

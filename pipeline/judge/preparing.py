@@ -6,8 +6,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import polars as pl
 
+from pipeline.arguments import checked
 from pipeline.current import policy_of
 from pipeline.errors import InputError
 from pipeline.judge import sidecar
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from pipeline.lake import Lake
 
 
+@checked
 def prepare(
     lake: Lake | str | os.PathLike[str],
     rubric: str | os.PathLike[str] | Rubric,
@@ -149,6 +152,10 @@ def _nothing(rubric: Rubric, n_units: int, n_chosen: int) -> str:
 
 
 def _refuse(rubric: Rubric, form: Form, *, swap: bool, **numbers: int | None) -> None:
+    try:
+        msgspec.json.encode([form.model, dict(form.body)])
+    except (TypeError, ValueError) as error:  # ValueError: a text that UTF-8 cannot spell
+        raise InputError(f"model and body must be what JSON can say, in UTF-8: {error}") from error
     ours = {"max_chars": form.max_chars, "max_output": form.max_output}
     for name, number in {**numbers, **ours}.items():
         if number is not None and number < 1:

@@ -29,7 +29,7 @@ from xxhash import xxh3_128_hexdigest
 
 from pipeline.declared import declared
 from pipeline.errors import InputError, UnknownNameError
-from pipeline.given import refuse_no_file
+from pipeline.given import refuse_no_file, refuse_no_name
 from pipeline.policy import PRESET, PRESETS
 
 if TYPE_CHECKING:
@@ -120,6 +120,7 @@ def load(named: str | os.PathLike[str]) -> Rubric:
     >>> load("preset:tool_relevance").answer.type
     'boolean'
     """
+    refuse_no_name(named, "rubric file")
     path = Path(named)
     if str(named).startswith(PRESET):
         name = str(named).removeprefix(PRESET)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import msgspec
 import polars as pl
 
+from pipeline.arguments import checked
 from pipeline.errors import InputError
-from pipeline.given import refuse_no_file
+from pipeline.given import refuse_no_file, refuse_no_name
 from pipeline.judge.budget import Budget, Caps, Use, most_of, told_by
 from pipeline.judge.log import ResponseLog
 from pipeline.judge.sender import Endpoint, Patience, Request, Sender
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 CHAT = "/chat/completions"
 
 
+@checked
 def run(
     requests: str | os.PathLike[str],
     out: str | os.PathLike[str],
@@ -63,7 +65,7 @@ def run(
     library = _httpx()
     try:
         library.URL(url)
-    except library.InvalidURL as error:
+    except (library.InvalidURL, UnicodeError) as error:
         raise InputError(f"url {url!r}: {error}") from error
     endpoint = Endpoint(_address(url), _key(key_env), _checked(patience or Patience()))
     limits = caps or Caps()
@@ -81,6 +83,7 @@ def read(path: str | os.PathLike[str]) -> Iterator[Request]:
         SourceNotFoundError: there is no such file.
         InputError: a line is no request, or in Anthropic's format.
     """
+    refuse_no_name(path, "file of requests")
     refuse_no_file(Path(path), "file of requests")
     with Path(path).open("rb") as file:
         for number, line in enumerate(file, 1):

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from pipeline.arguments import checked
 from pipeline.engines.local import Local
 from pipeline.errors import InputError, UnrecognisedError
 from pipeline.lake import Lake
@@ -26,7 +29,7 @@ from pipeline.landing.source.transport import unpacked
 from pipeline.several import several
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pipeline.engines import Engine
@@ -34,13 +37,14 @@ if TYPE_CHECKING:
     from pipeline.landing.batch.stage import Staged
 
 
+@checked
 def land(  # noqa: PLR0913 - the command's options, one each
     sources: str | Path | Sequence[str | Path],
     lake: str | os.PathLike[str],
     *,
     format: str = "auto",  # noqa: A002 - the command's own word
     suite: str | None = None,
-    labels: dict[str, str] | None = None,
+    labels: Mapping[str, object] | None = None,
     strict: bool = False,
     redact: bool = False,
     drop: Sequence[str] = (),
@@ -59,7 +63,8 @@ def land(  # noqa: PLR0913 - the command's options, one each
         lake: the lake's folder, or its URL in an object store.
         format: a format's name, or "auto": told by content.
         suite: the suite of every run and task, over the files' own.
-        labels: labels for every run; the same file under other labels lands again.
+        labels: labels for every run, texts or whatever JSON can say; the same file under other
+            labels lands again.
         strict: refuse the whole landing at the first file that cannot be read, or record that
             cannot land.
         redact: mask keys, bearer tokens, passwords and e-mail addresses, wherever text is
@@ -98,7 +103,7 @@ def land(  # noqa: PLR0913 - the command's options, one each
     >>> [file.format for file in report.recognised]
     ['trajtab', 'tasks']
     """
-    told = dict(sorted((labels or {}).items()))
+    told = _labels(labels or {}, suite)
     options = Options(told, suite, strict, redact, droppable(several(drop)))
     if workers is not None and workers < 1:
         raise InputError(f"--workers is {workers}; at least 1 is needed")
@@ -134,6 +139,17 @@ def land(  # noqa: PLR0913 - the command's options, one each
     if refused:
         raise UnrecognisedError(sentence_of(refused))
     return report
+
+
+def _labels(given: Mapping[str, object], suite: str | None) -> dict[str, Any]:
+    told = dict(sorted(given.items()))
+    try:
+        msgspec.json.encode([told, suite])
+    except (TypeError, ValueError) as error:  # ValueError: a text that UTF-8 cannot spell
+        raise InputError(
+            f"labels and suite must be what JSON can say, in UTF-8: {error}"
+        ) from error
+    return told
 
 
 def _outcomes(

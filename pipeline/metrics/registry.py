@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from pipeline.arguments import checked
 from pipeline.errors import InputError, UnknownNameError
 from pipeline.metrics import (
     composite,
@@ -86,6 +87,7 @@ def _named(patterns: tuple[str, ...], own: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(kept.named([*metrics(), *own], patterns))
 
 
+@checked
 def get(name: str, policy: Policy | None = None, more: Iterable[Metric] = ()) -> Metric:
     """Return the metric called `name`, of trajtab, of the policy or of `more`.
 

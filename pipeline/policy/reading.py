@@ -7,10 +7,11 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from pipeline.arguments import checked
 from pipeline.criteria import are_criteria, convert
 from pipeline.declared import declared
 from pipeline.errors import InputError, SourceNotFoundError, UnknownNameError
-from pipeline.given import refuse_no_file
+from pipeline.given import refuse_no_file, refuse_no_name
 from pipeline.policy.problems import problems
 from pipeline.policy.whole import DEFAULT, Policy
 
@@ -23,6 +24,7 @@ def presets() -> list[str]:
     return sorted({"default", *(path.stem for path in PRESETS.glob("*.toml"))})
 
 
+@checked
 def load(named: str | os.PathLike[str] | None, where: str = "") -> Policy:
     """Return the policy of a TOML file, a `preset:NAME`, or the default for None.
 
@@ -35,6 +37,7 @@ def load(named: str | os.PathLike[str] | None, where: str = "") -> Policy:
     """
     if named is None:
         return DEFAULT
+    refuse_no_name(named, "policy file")
     named = os.fspath(named)
     if named == f"{PRESET}default":
         return DEFAULT

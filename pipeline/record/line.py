@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import msgspec
 
@@ -11,9 +11,6 @@ from pipeline.errors import InputError
 from pipeline.landing.formats.trajtab import Record, references
 from pipeline.landing.model import RejectError, Step
 from pipeline.record.spelling import name_of, spelled
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class RecordedStep(Step, omit_defaults=True):
@@ -30,7 +27,13 @@ def raw(value: Any) -> msgspec.Raw | None:
 
 
 def raw_labels(labels: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return labels with their values as JSON."""
+    """Return labels with their values as JSON.
+
+    Raises:
+        InputError: they are no mapping.
+    """
+    if labels is not None and not isinstance(labels, Mapping):
+        raise InputError(f"labels is a {type(labels).__name__}; a dict of labels by name is needed")
     return {str(name_of(name)): raw(value) for name, value in labels.items()} if labels else None
 
 

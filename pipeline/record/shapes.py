@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -15,14 +14,10 @@ from pipeline.record.spelling import spelled
 from pipeline.record.steps import STOPPED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pipeline.landing.chats.messages import Usage
     from pipeline.landing.chats.spoken import Heard
 
 DEEPEST = 30
-_GIVEN = ("arguments", "input", "action", "operation", "queries", "code")
-_RETURNED = ("output", "outputs", "results", "result")
 
 
 _STOPS = {
@@ -108,76 +103,11 @@ def sent_of(sent: Any) -> list[Heard]:
 
 
 def _of_model(message: dict[str, Any]) -> list[Heard]:
-    content = message.get("content")
-    parts = _around_results([*_flowing(content)]) if isinstance(content, list) else [content]
-    return chat_of(_items([{**message, "role": "assistant", "content": part} for part in parts]))
-
-
-def _flowing(blocks: list[Any]) -> Iterator[Any]:
-    """Put together the blocks that Anthropic cuts a text into where it cites."""
-    for kind, alike in groupby(blocks, lambda part: word(part, "type")):
-        parts = list(alike)
-        if kind == "text" and any(part.get("citations") for part in parts):
-            yield {"type": "text", "text": "".join(word(part, "text") for part in parts)}
-        else:
-            yield from parts
-
-
-def _around_results(blocks: list[Any]) -> list[list[Any]]:
-    """Part a message after the last result of the tools that Anthropic runs, where it has one."""
-    ends = (n for n, part in enumerate(blocks, 1) if word(part, "type").endswith("_tool_result"))
-    place = max(ends, default=0)
-    return [part for part in (blocks[:place], blocks[place:]) if part] or [blocks]
+    return chat_of([{**message, "role": "assistant"}])
 
 
 def _items(found: Any) -> list[dict[str, Any]]:
-    listed = found if isinstance(found, list) else []
-    return [one for item in listed if isinstance(item, dict) for one in _respelled(item)]
-
-
-def _respelled(item: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Spell the calls and results that only one vendor has as those that all have."""
-    kind = word(item, "type")
-    if kind.endswith("_call"):
-        yield from _openai_call(item, kind)
-    elif kind.endswith("_call_output"):
-        failed = {"is_error": True} if item.get("status") == "failed" else {}
-        result = {"role": "tool", "content": item.get("output"), **failed}
-        yield {**result, "tool_call_id": item.get("call_id")}
-    elif isinstance(item.get("content"), list):
-        yield {**item, "content": [_block(part) for part in item["content"]]}
-    else:
-        yield item
-
-
-def _openai_call(item: dict[str, Any], kind: str) -> Iterator[dict[str, Any]]:
-    """Read a call of the Responses API; of a tool that the vendor runs, its result too."""
-    call_id = item.get("call_id") or item.get("id")
-    name = item.get("name") or kind.removesuffix("_call")
-    given: dict[str, Any] = {key: item[key] for key in _GIVEN if item.get(key) is not None}
-    first: Any = next(iter(given.values()), {})
-    args = first if isinstance(first, dict | str) else given
-    yield {"type": "function_call", "name": name, "arguments": args, "id": call_id}
-    if "call_id" not in item:
-        failed = item.get("error") is not None or item.get("status") == "failed"
-        returned = [item[key] for key in (*_RETURNED, "error") if item.get(key) is not None]
-        yield {
-            "role": "tool",
-            "tool_call_id": call_id,
-            "content": returned[0] if returned else None,
-            "is_error": failed,
-        }
-
-
-def _block(part: Any) -> Any:
-    """Spell a block of a tool that Anthropic runs as one of the user's tools."""
-    kind = word(part, "type")
-    if kind in ("server_tool_use", "mcp_tool_use"):
-        return {**part, "type": "tool_use"}
-    if not kind.endswith("_tool_result"):
-        return part
-    failed = word(part.get("content"), "type").endswith("_error")
-    return {"is_error": failed, **part, "type": "tool_result"}
+    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
 
 
 def plain(value: Any, left: int = DEEPEST) -> Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from pipeline.arguments import checked
 from pipeline.current import current, policy_of
 from pipeline.errors import InputError
 from pipeline.landed import opened
@@ -52,6 +53,7 @@ class Made(NamedTuple):
     spread: Result
 
 
+@checked
 def report(
     lake: Lake | str | os.PathLike[str],
     *,

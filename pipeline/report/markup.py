@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline.redact import redact
-from pipeline.text import NULL, VERDICTS, cell, judged, short, visible
+from pipeline.text import NULL, RIGHT_TO_LEFT, VERDICTS, cell, judged, short, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -42,7 +42,16 @@ def text(value: Any, longest: int = LONGEST) -> str:
     >>> text(2 / 3)
     '0.6667'
     """
-    return escape(plain(value, longest))
+    return safe(plain(value, longest))
+
+
+def safe(told: str) -> str:
+    """Return a text as HTML in which nothing acts, nor words from right to left on what is beside.
+
+    >>> safe("<b>"), safe("\u05d0\u05d1 3")
+    ('&lt;b&gt;', '<bdi>\u05d0\u05d1</bdi> 3')
+    """
+    return RIGHT_TO_LEFT.sub(lambda words: f"<bdi>{words[0]}</bdi>", escape(told))
 
 
 def plain(value: Any, longest: int = LONGEST) -> str:
@@ -59,7 +68,7 @@ def prose(value: str, longest: int = LONGEST) -> str:
     """
     shown = redact(value)
     cut = shown if len(shown) <= longest else shown[: longest - 1] + "…"
-    return "\n".join(escape(visible(line)) for line in _BREAKS.split(cut))
+    return "\n".join(safe(visible(line)) for line in _BREAKS.split(cut))
 
 
 def group_name(by: Sequence[str], values: Sequence[object]) -> str:
@@ -148,7 +157,7 @@ def figure(title: str, told: str, svg: str, *, of: str = "", broad: bool = False
     label = escape(f"{of}: {title}. {told}" if of else f"{title}. {told}")
     drawing = svg.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
     kind = ' class="broad"' if broad else ""
-    caption = f"<figcaption><b>{escape(title)}</b><br>{escape(told)}</figcaption>"
+    caption = f"<figcaption><b>{safe(title)}</b><br>{safe(told)}</figcaption>"
     return f"<figure{kind}>{caption}{drawing}</figure>\n"
 
 

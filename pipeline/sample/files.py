@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
+from pipeline.arguments import checked
 from pipeline.errors import InputError
 from pipeline.replacing import replacing
 from pipeline.sample.runs import lines
@@ -35,6 +36,7 @@ class Written(NamedTuple):
     records: int
 
 
+@checked
 def sample(folder: str | os.PathLike[str], *, runs: int = 1000, seed: int = 0) -> list[Written]:
     """Write `runs.jsonl` and `tasks.jsonl` into a folder, made where there is none.
 

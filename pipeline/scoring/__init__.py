@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pipeline.arguments import checked
 from pipeline.current import current, policy_of
 from pipeline.engines.local import Local
 from pipeline.engines.shelf import address, shelved
@@ -11,7 +13,7 @@ from pipeline.engines.units import plan
 from pipeline.lake import Lake
 from pipeline.metrics.registry import METRICS_VERSION
 from pipeline.scoring.batch import score_batch
-from pipeline.scoring.task import SECONDS_PER_STEP, ScoreBatch, check
+from pipeline.scoring.task import SECONDS_PER_STEP, ScoreBatch, check, forget
 
 if TYPE_CHECKING:
     import os
@@ -39,6 +41,7 @@ class ScoreReport(NamedTuple):
     policy: Policy
 
 
+@checked
 def score(
     lake: Lake | str | os.PathLike[str],
     *,
@@ -84,7 +87,8 @@ def score(
     todo = wanted if everything else current(lake, rules, batches).unscored
     if not todo:  # such a lake may be read-only
         return ScoreReport(0, len(wanted), 0, rules)
-    with shelved(lake, asked, engine, resume=resume) as shelf:
+    with ExitStack() as after, shelved(lake, asked, engine, resume=resume) as shelf:
+        after.callback(forget)
         todo = [batch for batch in todo if batch.name not in shelf.published()]
         units = plan(todo, _seconds, engine.unit_seconds)
         work = ScoreBatch(address(lake), rules, shelf)

@@ -17,8 +17,9 @@ from pipeline.scoring.path import paths
 from pipeline.scoring.wanted import COMPOSITES, wanted
 
 if TYPE_CHECKING:
-    from pipeline.lake import Folder, Lake
+    from pipeline.lake import Folder
     from pipeline.policy import Policy
+    from pipeline.tasks import TaskFolders
 
 RUN_COLUMNS = (
     "run_id", "task_id", "trial", "suite", "agent", "agent_version", "model", "prompt_hash", "labels",
@@ -62,10 +63,10 @@ def step_columns(policy: Policy) -> list[str]:
     )
 
 
-def score_batch(lake: Lake, batch: Folder, tasks: pl.DataFrame, policy: Policy) -> Scored:
-    """Score the runs of a batch; `tasks` are the task rows in force."""
+def score_batch(known: TaskFolders, batch: Folder, tasks: pl.DataFrame, policy: Policy) -> Scored:
+    """Score the runs of a batch; `tasks` are the task rows of `known` in force that it attempts."""
     of = wanted(policy)
-    tools = schemas.in_force(lake, tasks) if of.any(*schemas.COUNTS) else Tools.empty()
+    tools = schemas.in_force(known, tasks) if of.any(*schemas.COUNTS) else Tools.empty()
     judging = of.any(*verdicts.COUNTS)
     of_runs = verdicts.run_columns(tasks, policy) if judging else user_metrics.run_columns(policy)
     of_steps = verdicts.step_columns(tools, policy) if judging else ()
@@ -74,7 +75,7 @@ def score_batch(lake: Lake, batch: Folder, tasks: pl.DataFrame, policy: Policy) 
     runs = with_references(runs, tasks)
     steps = only_actors(steps, policy)
     told = references.read(
-        lake, runs["reference_set"].drop_nulls(), texts=keys.needs_text(policy.match)
+        known, runs["reference_set"].drop_nulls(), texts=keys.needs_text(policy.match)
     )
     texts = batch.file("steps", keys.TEXTS) if keys.needs_text(policy.match) else b""
     keyed = keys.apply(policy.match, steps, told, texts)

@@ -20,39 +20,22 @@ from pipeline.scoring.segments import alike, owners, totals
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pipeline.lake import Folder, Lake
+    from pipeline.tasks import TaskFolders
 
 TASK = ["suite", "task_id"]
 
 COUNTS = ("n_schema_calls", "n_schema_valid")
 
 
-def in_force(lake: Lake, tasks: pl.DataFrame) -> pl.DataFrame:
+def in_force(known: TaskFolders, tasks: pl.DataFrame) -> pl.DataFrame:
     """Return the tools that `tasks` offer, as the latest landed row of each task gives them."""
-    folders = [folder for folder in lake.tasks() if folder.rows("tasks")]
-    if tasks.is_empty() or not any(folder.rows("tools") for folder in folders):
-        return Tools.empty()
-    landed = pl.concat([_numbered(folder, "tasks", TASK, i) for i, folder in enumerate(folders)])
-    latest = landed.join(tasks.select(TASK), on=TASK, how="semi", nulls_equal=True).unique(
-        TASK, keep="last", maintain_order=True
-    )
-    tools = pl.concat(
-        [
-            _numbered(folder, "tools", Tools.names(), i)
-            for i, folder in enumerate(folders)
-            if folder.rows("tools")
-        ]
-    )
-    found = tools.join(
-        latest, on=[*TASK, "landing"], how="semi", nulls_equal=True, maintain_order="left"
-    )
-    return Tools.conform(found)
-
-
-def _numbered(folder: Folder, table: str, columns: list[str], number: int) -> pl.DataFrame:
-    found = pl.read_parquet(folder.file(table, columns), columns=columns, glob=False)
-    # In landing order, so that the last row of a task is its latest.
-    return found.with_columns(pl.lit(number).alias("landing"))
+    found = [
+        pl.read_parquet(folder.file("tools"), columns=Tools.names(), glob=False).join(
+            of, on=TASK, how="semi", nulls_equal=True, maintain_order="left"
+        )
+        for folder, of in known.tools(tasks)
+    ]
+    return Tools.conform(pl.concat(found)) if found else Tools.empty()
 
 
 def step_columns(tools: pl.DataFrame) -> tuple[str, ...]:
@@ -101,9 +84,9 @@ def with_schemas(runs: pl.DataFrame, steps: pl.DataFrame, tools: pl.DataFrame) -
     )
 
 
-def broken(lake: Lake, tasks: pl.DataFrame) -> pl.DataFrame:
+def broken(known: TaskFolders) -> pl.DataFrame:
     """Return the tools in force whose schema is none: name, n_tasks that offer it so, and why."""
-    tools = in_force(lake, tasks)
+    tools = in_force(known, known.latest)
     if not _checks(tools):
         tools = tools.clear()
     counted = (

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from pipeline.current import known_tasks, score_name, tasks_of
 from pipeline.errors import LakeError
 from pipeline.lake import Lake
 from pipeline.metrics.registry import METRICS_VERSION
 from pipeline.scoring.batch import score_batch
-from pipeline.tasks import latest_tasks
+from pipeline.tasks import TaskFolders
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pipeline.engines.shelf import Shelf
-    from pipeline.lake import Folder
     from pipeline.policy import Policy
 
 SECONDS_PER_STEP = 1.2e-6
@@ -31,21 +29,28 @@ class ScoreBatch:
     lake: str
     policy: Policy
     shelf: Shelf
+    job: str = field(default_factory=lambda: uuid4().hex)
+    """Of one job all tasks score by the same tasks and references, as they were when it began."""
 
     def __call__(self, batch_name: str) -> dict[str, Any]:
         """Score one batch, unless an earlier attempt has left its scores."""
         lake = Lake.open(self.lake)
-        batch = _batch(self.lake, batch_name)
-        latest, known = _latest(self.lake, tuple(f.name for f in lake.tasks()))
-        tasks = tasks_of(batch, latest)
+        batch = lake.folder(f"batches/{batch_name}")
+        if not lake.has(batch.relative):
+            raise LakeError(
+                f"{self.lake}: batch {batch_name} cannot be seen here: the lake must be at the same "
+                "path, or URL, on every machine"
+            )
+        known, told = _known(self.lake, self.job)
+        tasks = tasks_of(batch, known.latest)
         name = score_name(batch, self.policy, tasks)
         done = self.shelf.get(name)
         if done is not None:
             return done
-        scored = score_batch(lake, batch, tasks, self.policy)
+        scored = score_batch(known, batch, tasks, self.policy)
         manifest = {
             "name": name, "batch": batch.name, "policy": self.policy.hash,
-            "metrics": METRICS_VERSION, "tasks": known, "rekeyed": scored.rekeyed,
+            "metrics": METRICS_VERSION, "tasks": told, "rekeyed": scored.rekeyed,
             "distinct": scored.scores["run_key"].n_unique(), "of_runs": batch.rows("runs"),
         }  # fmt: skip
         tables = {"scores": scored.scores, "call_scores": scored.calls}
@@ -66,26 +71,12 @@ def check(row: dict[str, Any]) -> None:
         )
 
 
-def _batch(lake: str, name: str) -> Folder:
-    found = _batches(lake).get(name)
-    if found is None:  # it landed after this process last looked
-        _batches.cache_clear()
-        found = _batches(lake).get(name)
-    if found is None:
-        raise LakeError(
-            f"{lake}: batch {name} cannot be seen here: the lake must be at the same path, or "
-            "URL, on every machine"
-        )
-    return found
-
-
 @lru_cache(maxsize=1)
-def _batches(lake: str) -> dict[str, Folder]:
-    return {batch.name: batch for batch in Lake.open(lake).batches()}
+def _known(lake: str, _job: str) -> tuple[TaskFolders, str]:
+    """Return what a job scores by, and its name: read once per process, and for no other job."""
+    known = TaskFolders.of(Lake.open(lake))
+    return known, known_tasks(known.latest)
 
 
-@lru_cache(maxsize=1)
-def _latest(lake: str, _folders: tuple[str, ...]) -> tuple[pl.DataFrame, str]:
-    """Return the tasks in force and their name: read once per process, until new ones land."""
-    latest = latest_tasks(Lake.open(lake))
-    return latest, known_tasks(latest)
+forget = _known.cache_clear
+"""A process that lives on after its job keeps nothing of the lake."""

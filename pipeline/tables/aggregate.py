@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from pipeline import queries
+from pipeline.arguments import checked
 from pipeline.duck import fetched, hand
 from pipeline.several import several
 from pipeline.tables.fixed_point import create_sums
@@ -35,6 +36,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
+@checked
 def aggregate(
     lake: Lake | str | os.PathLike[str],
     *,

@@ -173,7 +173,8 @@ def found_arms(
 def _condition(arm: Asked, where: str | None) -> str:
     # A filter stands on lines of its own, so that a comment in it ends there.
     told = [f"(\n{text}\n)" for text in (where, arm.filter) if text is not None]
-    return " AND ".join(told) or "true"
+    # With AND a number is a condition, as it is where it filters: 1.5 is true.
+    return " AND ".join([*told, "true"])
 
 
 def _named(arm: Asked, where: str | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pipeline.arguments import checked
 from pipeline.duck import fetched
 from pipeline.errors import InputError
 from pipeline.several import several
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 PAIRS = ("task", "trial")
 
 
+@checked
 def compare(  # noqa: PLR0913 - the options of a question, all named
     lake: Lake | str | os.PathLike[str],
     *,
@@ -100,8 +102,8 @@ def compare(  # noqa: PLR0913 - the options of a question, all named
     check(pair, seed, resamples)
     metrics = several(metrics)
     asked = [
-        Asked(BASELINE, baseline, baseline_policy or policy),
-        Asked(CANDIDATE, candidate, candidate_policy or policy),
+        Asked(BASELINE, baseline, policy if baseline_policy is None else baseline_policy),
+        Asked(CANDIDATE, candidate, policy if candidate_policy is None else candidate_policy),
     ]
     # NumPy and SciPy are an extra, and slow to load.
     from pipeline.tables import comparison, spreads  # noqa: PLC0415

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 from xxhash import xxh3_128_hexdigest
 
+from pipeline.arguments import checked
 from pipeline.duck import fetched
 from pipeline.statistics.needs import require_statistics
 from pipeline.tables.arms import BASELINE, CANDIDATE, Asked, opened_arms
@@ -41,6 +42,7 @@ UNKNOWN = 3
 """The exit code of what is inconclusive or not judgeable."""
 
 
+@checked
 def gate(
     lake: Lake | str | os.PathLike[str],
     *,
@@ -116,9 +118,11 @@ def gate(
     require_statistics("a gate")
     told, content = load(gate)
     refuse_without_baseline(told, baseline)
-    asked = [Asked(CANDIDATE, candidate, candidate_policy or policy)]
+    asked = [Asked(CANDIDATE, candidate, policy if candidate_policy is None else candidate_policy)]
     if baseline is not None:
-        asked.insert(0, Asked(BASELINE, baseline, baseline_policy or policy))
+        asked.insert(
+            0, Asked(BASELINE, baseline, policy if baseline_policy is None else baseline_policy)
+        )
     with opened_arms(lake, asked) as arms:
         listed = metrics_of(told, arms)
         rows = paired(arms, listed)

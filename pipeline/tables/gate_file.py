@@ -12,7 +12,7 @@ import msgspec
 from pipeline.criteria import are_criteria, gate_of
 from pipeline.declared import declared
 from pipeline.errors import InputError, UnknownNameError
-from pipeline.given import refuse_no_file
+from pipeline.given import refuse_no_file, refuse_no_name
 from pipeline.policy import PRESET, PRESETS
 from pipeline.statistics.needs import MOST_RESAMPLES, RESAMPLES
 
@@ -79,6 +79,7 @@ def load(named: str | os.PathLike[str]) -> tuple[GateFile, bytes]:
         UnknownNameError: a key or preset nobody knows.
         InputError: it is no file or no TOML, has no gate, or a value is outside what its key allows.
     """
+    refuse_no_name(named, "gate file")
     path = Path(named)
     if str(named).startswith(PRESET):
         name = str(named).removeprefix(PRESET)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from pipeline.arguments import checked
 from pipeline.duck import refuse_no_condition
 from pipeline.errors import InputError
 from pipeline.lake import Lake
@@ -51,6 +52,7 @@ _SUMMARY = {
 }  # fmt: skip
 
 
+@checked
 def passk(
     lake: Lake | str | os.PathLike[str],
     *,
@@ -186,6 +188,8 @@ def fewer_scored(rows: pl.DataFrame) -> list[str]:
 
 def _checked(k: Iterable[int]) -> list[int]:
     ks = list(dict.fromkeys(k))
+    if not ks:
+        raise InputError("k is empty: at least one number of trials is needed, such as 1")
     for one in ks:
         if not 1 <= one <= MOST_DRAWN:
             raise InputError(f"k {one}: so many trials cannot be drawn; k is 1 to {MOST_DRAWN}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from pipeline import queries
+from pipeline.arguments import checked
 from pipeline.duck import fetched
 from pipeline.errors import InputError
 from pipeline.several import several
@@ -44,6 +45,7 @@ FEW = 10
 """A percentile with fewer values beyond it is a rough figure."""
 
 
+@checked
 def percentiles(
     lake: Lake | str | os.PathLike[str],
     *,
@@ -91,6 +93,8 @@ def percentiles(
     """
     by, metrics = several(by), several(metrics)
     columns = {column_of(q): q for q in quantiles}
+    if not columns:
+        raise InputError("no quantile is given; at least one is needed, such as 0.5")
     if engine is not None:
         from pipeline.engines.tables import distributed  # noqa: PLC0415 - only with an engine
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from pipeline.arguments import checked
 from pipeline.current import current, policy_of
 from pipeline.duck import fetched
 from pipeline.errors import InputError, UnknownNameError
@@ -42,6 +43,7 @@ ORDER = (
 """What settles the order of runs that sort alike."""
 
 
+@checked
 def scores(
     lake: Lake | str | os.PathLike[str],
     *,
@@ -102,6 +104,7 @@ def _unscored(rules: Policy) -> set[str]:
     return scores_schema(rules).keys() - written_schema(rules).keys()
 
 
+@checked
 def scan_scores(
     lake: Lake | str | os.PathLike[str], *, policy: str | os.PathLike[str] | None = None
 ) -> pl.LazyFrame:

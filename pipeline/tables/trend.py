@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from pipeline import queries
+from pipeline.arguments import checked
 from pipeline.duck import fetched, hand
 from pipeline.errors import UnknownNameError
 from pipeline.schema import UTC_MICROS, ScoreKeys
@@ -46,6 +47,7 @@ COLUMNS = (
 _COMPARED = ("mean", "n_clusters", "se2", "ci_low", "ci_high")
 
 
+@checked
 def trend(
     lake: Lake | str | os.PathLike[str],
     *,

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
+from operator import eq, lt
 from shutil import copytree
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
 
+import pipeline
 from pipeline.annotation.sampling import sample_annotations
 from pipeline.errors import InputError, UnknownNameError
 from pipeline.landing.land import land
+from pipeline.metrics.registry import chosen
 from pipeline.sample import sample
 from pipeline.scoring import score
 
@@ -66,6 +71,30 @@ def test_the_spread_is_that_of_ranks(lake: Path) -> None:
     low, high = (rows.filter(spread=name)["rank_spread"] for name in ("low", "high"))
     assert low.max() < high.min()
     assert abs(len(low) - len(high)) <= 10
+
+
+def test_quarter_and_spread_are_their_definition(lake: Path) -> None:
+    """A run's place in a metric is (runs below it + half of those equal) / all, from the worst on."""
+    headline = [metric for metric in chosen(None) if metric.better != "neither"]
+    scores = pipeline.scores(lake, columns=["run_id", *(m.name for m in headline)]).rows
+    places: dict[str, dict[str, float]] = defaultdict(dict)
+    for metric in headline:
+        sign = -1 if metric.better == "lower" else 1
+        known = scores.select("run_id", metric.name).drop_nulls().rows()
+        values = [sign * value for _, value in known]
+        for run, value in known:
+            below, equal = (sum(test(v, sign * value) for v in values) for test in (lt, eq))
+            places[run][metric.name] = (below + equal / 2) / len(values)
+    by = {run: found.pop("error_rate", None) for run, found in places.items()}
+    spreads = {run: max(p.values()) - min(p.values()) for run, p in places.items() if len(p) > 1}
+    middle = median(spreads.values()) - 1e-12
+    rows = sample_annotations(lake, limit=200, metric="error_rate").result.rows
+    assert rows.height == 200
+    for row in rows.iter_rows(named=True):
+        place, spread = by[row["run_id"]], spreads.get(row["run_id"])
+        assert row["quarter"] == (None if place is None else int(4 * place) + 1)
+        assert row["rank_spread"] == pytest.approx(spread)
+        assert row["spread"] == (spread and ("high" if spread >= middle else "low"))
 
 
 def test_a_seed_decides_and_a_higher_limit_adds(lake: Path) -> None:

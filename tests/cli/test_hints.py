@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from lakes import landed, scored, trajtab
 from making import call, run
+
+from pipeline.lake import Lake
 
 
 @pytest.fixture(scope="module")
@@ -68,3 +72,51 @@ def test_a_lake_without_a_run_says_so(tmp_path, command, capsys):
     lake = landed(tmp_path, task, form="tasks").path
     assert trajtab(command, lake) == 0
     assert "the lake holds no run" in capsys.readouterr().err
+
+
+def test_a_text_in_double_quotes_is_told_how_texts_are_written(lake, capsys):
+    assert trajtab("scores", lake, "--where", 'agent = "demo"') == 2
+    assert "a text stands in single quotes: 'demo'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "meant"),
+    [
+        (("land", "run.jsonl", "--lake", "l"), "runs.jsonl"),
+        (("score", "l", "--policy", "polcy.toml"), "policy.toml"),
+    ],
+    ids=["logs", "policy"],
+)
+def test_a_path_that_is_not_there_is_told_with_one_like_it(command, meant, capsys):
+    (Path.cwd() / "runs.jsonl").write_text("{}\n")
+    (Path.cwd() / "policy.toml").touch()
+    Lake.create("l")
+    assert trajtab(*command) == 2
+    assert f"did you mean '{meant}'?" in capsys.readouterr().err
+
+
+def test_a_preset_without_its_prefix_is_told(lake, capsys):
+    assert trajtab("score", lake, "--policy", "adk") == 2
+    assert "adk: no such policy file; did you mean 'preset:adk'?" in capsys.readouterr().err
+
+
+def test_scores_that_are_missing_are_told_with_their_policy(lake, capsys):
+    for command in ("aggregate", "percentiles"):
+        assert trajtab(command, lake, "--policy", "preset:adk") == 0
+        told = capsys.readouterr().err
+        assert (
+            "1 of 1 batches is not scored yet: run `trajtab score` with --policy preset:adk" in told
+        )
+    arms = ("--baseline", "true", "--candidate", "true")
+    assert trajtab("compare", lake, *arms, "--candidate-policy", "preset:adk") in {0, 3}
+    assert "under its policy: run `trajtab score` with --policy preset:adk" in (
+        capsys.readouterr().err
+    )
+
+
+def test_a_format_of_logs_given_as_one_of_results_is_told_its_option(capsys):
+    Path("runs.jsonl").touch()
+    assert trajtab("land", "runs.jsonl", "--lake", "l", "--format", "otlp") == 2
+    assert "what the logs are is --from" in capsys.readouterr().err
+    assert trajtab("aggregate", "l", "--format", "otlp") == 2
+    assert "--from" not in capsys.readouterr().err

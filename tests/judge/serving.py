@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 USAGE = {"prompt_tokens": 60, "completion_tokens": 10, "total_tokens": 70}
-FAULTS = ("429", "500", "timeout")
+FAULTS = ("429", "500", "dropped")
 
 DRIPS = [b" "] * 200
 """A body that comes a byte at a time, for ten seconds."""
@@ -58,8 +58,10 @@ class Server:
         try:
             sleep(self.delay)
             status, told, more = self.script(body, attempt)
-            if told == "timeout":
-                self.stopping.wait(5)
+            if told == "silence":
+                self.stopping.wait()
+                return None
+            if told == "dropped":
                 return None
             if told == "drip":
                 return status, DRIPS, more
@@ -72,7 +74,7 @@ class Server:
 
 
 def faulty(share: float, seed: int = 0) -> Callable[[dict[str, Any], int], Reply]:
-    """Return a script in which a share of all attempts meets a 429, a 500 or a timeout."""
+    """Return a script in which a share of all attempts meets a 429, a 500 or a hang-up."""
     chance, lock = Random(seed), threading.Lock()  # noqa: S311 - faults, no secrets
 
     def script(_body: dict[str, Any], _attempt: int) -> Reply:
@@ -82,7 +84,7 @@ def faulty(share: float, seed: int = 0) -> Callable[[dict[str, Any], int], Reply
             return 429, {"error": {"message": "slow down"}}, {"Retry-After": "0.01"}
         if fault == "500":
             return 500, "oops", {}
-        return 200, "timeout" if fault else answer(), {}
+        return 200, fault or answer(), {}
 
     return script
 

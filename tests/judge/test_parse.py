@@ -35,6 +35,9 @@ SCORED = [
     (SHARE, '{"score": 1}', 1.0),
     (YES, '{"reason": "", "relevant": true}', 1.0),
     (YES, '{"relevant": false}', 0.0),
+    (TEN, '\n\ufeff {"score": 7}\n', 7),
+    (TEN, '{"score": 7}'.ljust(LONGEST), 7),
+    (TEN, '```json\n\n  {"score": 7}\n\n```', 7),
 ]
 
 NULL = [
@@ -116,7 +119,7 @@ NULL = [
     (SHARE, '{"score": 85}', "out_of_range"),
     (SHARE, '{"score": "85%"}', "wrong_type"),
     # size
-    (TEN, '{"score": 7}' + " " * LONGEST, "too_long"),
+    (TEN, '{"score": 7}'.ljust(LONGEST + 1), "too_long"),
     (TEN, '{"reason": "' + "x" * LONGEST + '", "score": 7}', "too_long"),
 ]
 
@@ -136,7 +139,8 @@ def test_an_answer_without_a_score(answer, text, reason):
 def test_the_judges_own_reason_is_kept():
     assert parse('{"reason": "it repeats", "score": 2}', TEN).explanation == "it repeats"
     assert parse('{"reason": "it repeats", "score": 20}', TEN).explanation == "it repeats"
-    assert parse('{"score": 2}', TEN).explanation is None
+    for told in ("", '"thought": "hm", ', '"reason": 5, '):
+        assert parse(f'{{{told}"score": 2}}', TEN).explanation is None
     assert len(parse(json.dumps({"reason": "x" * 9_000, "score": 2}), TEN).explanation) == 2_000
 
 
@@ -173,6 +177,8 @@ RESPONSES = [
     ({**CHAT, "response": {"status_code": 500, "body": {}}}, None, "request_failed"),
     ({**CHAT, "response": {"status_code": "200"}}, None, "request_failed"),
     ({**CHAT, "response": None, "error": {"code": "batch_expired"}}, None, "request_failed"),
+    ({"custom_id": "j", "response": None}, None, "request_failed"),
+    ({"custom_id": "j", "error": {"code": "batch_expired"}}, None, "request_failed"),
     (anthropic("j", "hello"), "hello", None),
     (anthropic("j", "hel", "max_tokens"), None, "truncated"),
     (anthropic("j", "", "refusal"), None, "refused"),

@@ -19,8 +19,6 @@ from pipeline.errors import InputError, SourceNotFoundError
 from pipeline.judge import Caps, Patience
 
 QUICK = Patience(concurrency=16, retries=12, timeout=30, backoff=0.01)
-HASTY = QUICK._replace(timeout=2)
-"""For endpoints that let attempts time out; a slow machine must not."""
 
 
 def ask(server, requests, out, patience=QUICK, **more):
@@ -39,11 +37,21 @@ def questions(path):
 def test_with_a_fifth_of_attempts_failing_every_request_is_answered_once(tmp_path):
     requests, out = batch(tmp_path / "r.jsonl", 200), tmp_path / "out.jsonl"
     with serving(Server(faulty(0.2, seed=7))) as server:
-        result = ask(server, requests, out, HASTY)
+        result = ask(server, requests, out)
     told = row(result)
     assert (told["answered"], told["left"], result.facts["exit_code"]) == (200, 0, 0)
     assert told["attempts"] == server.attempts.total() > 220
     assert server.answered == Counter(dict.fromkeys(questions(requests).values(), 1))
+    assert Counter(one["custom_id"] for one in lines(out)) == Counter(questions(requests).keys())
+
+
+def test_an_endpoint_that_falls_silent_is_asked_again(tmp_path):
+    requests, out = batch(tmp_path / "r.jsonl", 8), tmp_path / "out.jsonl"
+    silent = Server(lambda _body, attempt: (200, "silence" if attempt == 0 else answer(), {}))
+    with serving(silent) as server:
+        told = row(ask(server, requests, out, QUICK._replace(timeout=2)))
+    assert (told["answered"], told["left"]) == (8, 0)
+    assert told["attempts"] >= server.attempts.total() >= 16  # a slow machine lets more time out
     assert Counter(one["custom_id"] for one in lines(out)) == Counter(questions(requests).keys())
 
 
@@ -66,8 +74,9 @@ def test_resumed_after_kill_nothing_answered_is_sent_again(tmp_path):
     with serving(Server(faulty(0.1, seed=3))) as server:
         server.delay = 0.02
         command = ["judge", "run", requests, "--url", server.url, "--out", out]
-        patience = ["--concurrency", "4", "--timeout", "2"]
-        running = subprocess.Popen([sys.executable, "-m", "pipeline", *command, *patience])
+        running = subprocess.Popen(
+            [sys.executable, "-m", "pipeline", *command, "--concurrency", "4"]
+        )
         while not out.exists() or out.read_bytes().count(b"\n") < 30:
             assert running.poll() is None
             time.sleep(0.01)
@@ -76,7 +85,7 @@ def test_resumed_after_kill_nothing_answered_is_sent_again(tmp_path):
         kept = {one["custom_id"] for one in lines(out)}
         before = server.attempts.copy()
         server.delay = 0.0
-        told = row(ask(server, requests, out, HASTY))
+        told = row(ask(server, requests, out))
         sent_again = server.attempts - before
     by_id = questions(requests)
     assert 30 <= len(kept) < 120
@@ -127,7 +136,7 @@ class TestCaps:
         """An answer takes 70 tokens, and 127 are set aside for it: 13 bytes, 64 around, 50 out."""
         requests, out = batch(tmp_path / "r.jsonl", 60), tmp_path / "out.jsonl"
         with serving(Server(faulty(share, seed=5))) as server:
-            result = ask(server, requests, out, HASTY, caps=Caps(max_tokens=3_000))
+            result = ask(server, requests, out, caps=Caps(max_tokens=3_000))
         spent = server.answered.total() * USAGE["total_tokens"]
         assert 0 < spent <= 3_000
         assert row(result)["tokens_in"] + row(result)["tokens_out"] <= 3_000
@@ -223,8 +232,9 @@ class TestFaults:
         requests, out = batch(tmp_path / "r.jsonl", 2), tmp_path / "out.jsonl"
         script = lambda _, attempt: (200, answer() if attempt else "drip", {})  # noqa: E731
         with serving(Server(script)) as server:
-            told = row(ask(server, requests, out, QUICK._replace(timeout=1)))
-        assert (told["answered"], told["attempts"]) == (2, 4)
+            told = row(ask(server, requests, out, QUICK._replace(timeout=2)))
+        assert told["answered"] == 2
+        assert told["attempts"] >= 4  # a slow machine lets more time out
 
     def test_an_address_that_has_moved_ends_the_run(self, tmp_path):
         requests, out = batch(tmp_path / "r.jsonl", 2), tmp_path / "out.jsonl"

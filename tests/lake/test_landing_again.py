@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from shutil import rmtree
 from typing import TYPE_CHECKING
 
@@ -10,13 +11,13 @@ from making import call, run, runs_of, scores_of, steps_of, want, write
 
 from pipeline.engines import landing as engines_landing
 from pipeline.engines.local import Local
-from pipeline.lake import Lake
+from pipeline.lake import Folder, Lake
 from pipeline.landing.again.known import Known
-from pipeline.landing.batch import side_by_side
+from pipeline.landing.batch import chunks, side_by_side
 from pipeline.landing.batch.stage import stage
 from pipeline.landing.land import land
 from pipeline.scoring import score
-from pipeline.tasks import latest_tasks
+from pipeline.tasks import TaskFolders, latest_tasks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -288,3 +289,48 @@ def test_a_runs_own_reference_wins_over_its_tasks(tmp_path: Path, lake: Path) ->
     score(lake)
     found = dict(scores_of(lake).select("run_id", "f1").rows())
     assert found == {"own": 1.0, "task": 0.0, "other suite": None, "no task": None}
+
+
+def test_a_lake_that_is_made_anew_is_scored_as_it_is_now(tmp_path: Path, lake: Path) -> None:
+    """One process lands, scores, removes the lake and lands again: a batch may hold other rows.
+
+    The second file's batch has the same name both times. The first time its r1 had landed before.
+    """
+    first = write(tmp_path / "a.jsonl", [run("r1", call("a"), task_id="t")])
+    second = write(tmp_path / "b.jsonl", [run("r1", call("a"), task_id="t"), run("r2")])
+    land([first], lake, workers=1)
+    land([second], lake, workers=1)
+    assert score(lake).runs == 2
+    rmtree(lake)
+    land([second], lake, workers=1)
+    assert score(lake).runs == 2
+    assert sorted(scores_of(lake)["run_id"]) == ["r1", "r2"]
+
+
+def test_references_that_land_between_two_scorings_count(tmp_path: Path, lake: Path) -> None:
+    """They are looked for again by every scoring of one process."""
+    log = write(tmp_path / "a.jsonl", [run("r1", call("a"), task_id="t")])
+    land([log], lake, workers=1)
+    score(lake)
+    assert scores_of(lake)["f1"].to_list() == [None]
+    task = {"task_id": "t", "references": [[want("a")]]}
+    land([write(tmp_path / "tasks.jsonl", [task])], lake, workers=1)
+    score(lake, everything=True)
+    assert scores_of(lake)["f1"].to_list() == [1.0]
+
+
+def test_a_process_keeps_nothing_of_a_lake_that_it_has_scored(
+    tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chunks, "MOST_RECORDS", 1)
+    records = [run(f"r{n}", call("a"), expected=[want("a")]) for n in range(20)]
+    land([write(tmp_path / "a.jsonl", records)], lake, workers=1)
+    assert _kept() < 20
+    assert score(lake).batches == 20
+    assert _kept() < 20
+
+
+def _kept() -> int:
+    """Return how many folders of lakes, or what was read of them, this process holds on to."""
+    gc.collect()
+    return sum(isinstance(one, TaskFolders | Folder) for one in gc.get_objects())

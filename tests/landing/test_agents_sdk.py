@@ -10,7 +10,7 @@ from pipeline.landing.batch.chunks import Recognised, cut
 from pipeline.landing.formats.agents_sdk import FORMAT
 from pipeline.landing.model import RejectError
 from pipeline.landing.records.reader import Source
-from tests.reading import SAMPLES, args, calls, claimed, decode, kinds, read
+from tests.reading import SAMPLES, args, calls, claimed, decode, kinds, read, sniff
 
 SAMPLE = SAMPLES / "agents_sdk/traces.jsonl"
 
@@ -79,3 +79,41 @@ def test_an_mcp_servers_word_that_a_call_failed(tmp_path):
     path = tmp_path / "traces.jsonl"
     path.write_text(json.dumps(span) + "\n")
     assert [call.is_error for call in calls(read("agents_sdk", path).run)] == [True]
+
+
+def _span(number, parent=None, **data):
+    return {
+        "object": "trace.span", "id": f"s{number}", "trace_id": "t", "parent_id": parent,
+        "started_at": f"2026-05-04T12:00:0{number}Z", "ended_at": f"2026-05-04T12:00:0{number}Z",
+        "span_data": data,
+    }  # fmt: skip
+
+
+def test_spans_that_tell_little():
+    """No usage is no 0, no input is no arguments, and a tool may have no name."""
+    run = decode("agents_sdk", [
+        {"object": "trace", "id": "t", "workflow_name": "", "group_id": None},
+        _span(1, "", type="generation", output=[{"role": "assistant", "content": "Hi"}]),
+        _span(2, type="function", input=None),
+        _span(3, type="function", name="f", input='{"x": 1}'),
+    ]).run  # fmt: skip
+    assert (run.steps[0].input_tokens, run.steps[0].output_tokens) == (None, None)
+    assert [(call.tool_name, args(call)) for call in calls(run)] == [
+        ("function", "not_captured"), ("f", '{"x":1}')
+    ]  # fmt: skip
+    assert run.labels == {"workflow": ""}
+    assert "inside" not in run.steps[0].labels  # an empty parent is none that landed elsewhere
+
+
+def test_sniff():
+    span = _span(1, type="function")
+    assert sniff("agents_sdk", span)
+    assert sniff("agents_sdk", {"data": [span]})
+    for other in (
+        {"object": "trace"},
+        {"data": [{"x": 1}]},
+        {"data": {"0": span}},
+        {"data": []},
+        [1],
+    ):
+        assert sniff("agents_sdk", other) is None

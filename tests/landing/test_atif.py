@@ -80,3 +80,12 @@ def test_a_step_of_an_unknown_source_is_refused():
 def test_a_step_without_a_source_is_refused():
     with pytest.raises(RejectError, match="missing_field"):
         decode("atif", {"schema_version": "ATIF-v1.5", "steps": [{"message": "hi"}]})
+
+
+def test_when_a_step_was_and_what_else_it_tells():
+    at = "2026-05-04T12:00:00Z"
+    step = {"step_id": 1, "source": "agent", "message": "Hi", "timestamp": at, "extra": {"n": 1}}
+    agent = {"name": "a", "version": "1"}
+    record = {"schema_version": "ATIF-v1.5", "session_id": "s", "agent": agent, "steps": [step]}
+    (said,) = decode("atif", record).run.steps
+    assert (said.started_at, said.labels) == (at, {"extra": {"n": 1}})

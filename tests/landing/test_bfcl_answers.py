@@ -10,7 +10,7 @@ import pytest
 from pipeline.landing.formats.bfcl_answers import MOST_ALTERNATIVES
 from pipeline.landing.model import RejectError
 from pipeline.landing.values.canonical import Keyer
-from tests.reading import SAMPLES, calls, claimed, decode, expectation, read, sniff
+from tests.reading import SAMPLES, calls, claimed, decode, expectation, labels, read, sniff
 
 FILES = ["BFCL_v4_live_multiple.json", "BFCL_v4_multi_turn_base.json"]
 
@@ -147,3 +147,12 @@ def test_answers_of_searches_and_memories_are_reference_answers():
 def test_what_is_no_ground_truth_is_refused(truth):
     with pytest.raises(RejectError):
         decode("bfcl_answers", {"id": "x_0", "ground_truth": truth})
+
+
+def test_fields_nobody_knows_and_answers_that_are_calls():
+    record = {"id": "memory_7-customer-0", "ground_truth": ["a"], "odd": 1}
+    found = decode("bfcl_answers", record).tasks
+    assert [labels(task) for task in found] == [{"odd": 1}] * 4
+    with pytest.raises(RejectError, match="wrong_type"):
+        decode("bfcl_answers", {**record, "ground_truth": ["a", 1]})
+    assert sniff("bfcl_answers", {"id": "simple_0", "ground_truth": "a"}) is None

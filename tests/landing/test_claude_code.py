@@ -218,3 +218,38 @@ def test_cost_is_kept_where_old_versions_log_it():
         agent(text("a"), uuid="1", costUSD=0.5), agent(use("c"), uuid="2", costUSD=0.5)
     ).run
     assert told(run, "cost_usd") == [(0.5,), (None,)]
+
+
+def test_what_no_line_tells_first():
+    """Lines before the first that names its session are that session's, too."""
+    bare = {**user("Hi", "1"), "sessionId": None}
+    run = decoded(bare, agent(text("Ho"), uuid="2", cwd="/x")).run
+    assert [step.content for step in run.steps] == ["Hi", "Ho"]
+    assert (run.run_id, run.labels) == (UUID, {"cwd": "/x"})
+    alone = decoded({**bare, "cwd": "/x"}).run
+    assert (alone.run_id, alone.source_id) == (None, None)
+
+
+def test_two_sub_agents_without_ids_in_a_file_of_their_own():
+    run = decoded(
+        user("Go", "1", isSidechain=True), agent(text("A"), uuid="2", isSidechain=True)
+    ).run
+    assert run.run_id == f"{UUID}/sidechain"
+
+
+def test_what_claude_code_says_for_the_model_opens_no_turn():
+    made = agent(text("API Error"), uuid="2", model="<synthetic>", isApiErrorMessage=True)
+    run = decoded(user("Hi", "1"), made).run
+    assert told(run, "actor", "turn_index", "error") == [
+        ("user", 0, None), ("system", 0, "API Error")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_text_that_citations_cut_is_one_text(apart):
+    cited = {**text("it is dry"), "citations": [{"type": "web_search_result_location"}]}
+    pieces = [text("I read that "), cited, text(".")]
+    lines = [[piece] for piece in pieces] if apart else [pieces]
+    run = decoded(*(agent(*line, message_id="m1", uuid=str(n)) for n, line in enumerate(lines))).run
+    assert kinds(run) == ["final"]
+    assert run.final_output == "I read that it is dry."

@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 import pytest
-from reading import SAMPLES, args, claimed, kinds, read, sniff
+from reading import SAMPLES, args, claimed, kinds, labels, read, sniff
 from sessions import Line, Session, session, tokens, told
 
 UUID = "0199a0b1-0000-7000-8000-000000000001"
@@ -303,3 +303,27 @@ def test_sample():
     ]
     # By hand: 2100 + 2300 (told twice) + 1200 + 1300 read, 80 + 40 + 60 + 30 written.
     assert tokens(run) == (6900, 210)
+
+
+def test_what_is_told_of_the_session_and_its_turns():
+    """The session's own time counts, too; one model is no list of models."""
+    at = "2026-05-04T10:00:0{}Z"
+    meta = _line("session_meta", at.format(5), id=UUID, timestamp=at.format(1))
+    model = _line("turn_context", model="m")
+    run = _read(meta, model, _line("event_msg", at.format(9), type="agent_message"), model).run
+    assert (run.started_at, run.ended_at, run.status) == (at.format(1), at.format(9), "ok")
+    assert (run.run_id, run.source_id, run.labels) == (UUID, None, {})
+    other = _read(meta, model, _line("turn_context", model="n"), _said("assistant", "Hi")).run
+    assert (other.model, other.labels) == ("m", {"models": ["m", "n"]})
+
+
+def test_fields_and_lines_nobody_knows():
+    run = _read(
+        {"id": UUID, "timestamp": None, "odd": 1},
+        _line("compacted", message="x"),
+        _line("event_msg", type="turn_aborted", strange=2),
+        _line("event_msg", type="agent_message", message="Hi"),
+    ).run
+    assert labels(run) == {"session_meta.odd": 1, "event_msg.strange": 2}
+    assert run.status == "incomplete"
+    assert not labels(_read(_said("user", "Hi"), {"record_type": "state"}).run)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from making import call, run, runs_of, write
 
-from pipeline.errors import InputError, UnrecognisedError
+from pipeline.errors import InputError, RejectedError, UnrecognisedError
 from pipeline.landing import land as landing
 from pipeline.landing.land import land
 
@@ -67,6 +67,8 @@ def test_a_file_that_may_not_be_read_is_told_and_one_named_outright_is_refused(
     report = land([str(export)], tmp_path / "lake", workers=1)
     assert ids(tmp_path / "lake") == ["r3"]
     assert report.unrecognised == [f"{export}/a.jsonl: it cannot be read: Permission denied"]
+    with pytest.raises(RejectedError, match="it cannot be read: Permission denied"):
+        land([str(export)], tmp_path / "strict", strict=True, workers=1)
     for form in ("auto", "trajtab"):
         named = [str(export / "a.jsonl"), str(export / "b.jsonl")]
         with pytest.raises(UnrecognisedError, match="Permission denied"):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from making import runs_of
-from reading import SAMPLES, args, calls, claimed, decode, kinds, read, sniff
+from reading import SAMPLES, args, calls, claimed, decode, kinds, labels, read, sniff
 from sessions import tokens, told
 
 from pipeline.lake import Lake
@@ -286,3 +286,56 @@ def test_sample():
         ("run_shell_command", False),
     ]
     assert len(list(formats.get("gemini_cli").pieces(Source(path, "")))) == 1
+
+
+def test_what_a_response_and_its_calls_tell_beside_words():
+    """Of a thought its description, else its subject; a call's own time, else its message's."""
+    thoughts = [{"subject": "S", "description": "D"}, {"subject": "T"}]
+    made = _call(timestamp="2026-05-04T11:00:02Z"), _call()
+    at = "2026-05-04T11:00:01Z"
+    used = {"input": 9, "cached": 0, "thoughts": 0}
+    run = _run(_gemini("a", *made, tokens=used, thoughts=thoughts, timestamp=at))
+    assert [step.started_at for step in run.steps] == [at, "2026-05-04T11:00:02Z", at]
+    assert run.steps[0].labels == {"thoughts": "D\nT"}
+    assert tokens(run) == (9, 0)
+    assert run.steps[0].output_tokens is None
+    assert run.source_id is None
+
+
+def test_an_error_ends_a_run_whatever_notice_follows():
+    at = "2026-05-04T11:00:01Z"
+    failed = {"type": "error", "content": "x", "timestamp": at}
+    asked = {**_user(""), "timestamp": at}
+    run = _run(asked, failed, {"type": "info", "content": "Update!"})
+    assert run.status == "error"
+    assert told(run, "content", "started_at") == [(None, at), ("x", at), ("Update!", None)]
+
+
+def test_a_result_that_is_one_part_and_fields_nobody_knows():
+    result = {"functionResponse": {"response": {"output": "a"}}}
+    run = _run(_user([{"text": "a", "strange": 1}]), _gemini("", _call(result=result)))
+    assert calls(run)[0].output == "a"
+    assert labels(run.steps[0]) == {"content.strange": 1}
+
+
+def test_messages_told_of_a_whole_session_and_its_last_time(tmp_path):
+    late = "2026-05-04T11:00:20Z"
+    notice = {"id": "n", "type": "info", "content": "Update!", "timestamp": META["startTime"]}
+    path = _lines(
+        tmp_path / "s.jsonl",
+        {**META, "lastUpdated": late, "messages": [{**_user("Hi"), "id": "a"}]},
+        notice,
+        {"$set": {"messages": [{**_gemini("Ho"), "id": "b"}]}},
+    )
+    run = read("gemini_cli", path).run
+    assert [step.content for step in run.steps] == ["Hi", "Update!", "Ho"]
+    assert run.ended_at == late
+    assert not sniff("gemini_cli", META, {"id": "n", "type": "strange"})
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path):
+    session = {**META, "messages": [_gemini("", {**_call(), "args": {"x": "?"}})]}
+    texts = [json.dumps({**META, "messages": []}).encode(), json.dumps(session).encode()]
+    (tmp_path / "s.jsonl").write_bytes(b"\n".join(texts).replace(b"?", b"\xff"))
+    report = land([tmp_path / "s.jsonl"], tmp_path / "lake")
+    assert (report.runs, dict(report.rejects)) == (1, {"invalid_utf8": 1})

@@ -11,7 +11,7 @@ from pipeline.landing.batch.chunks import Recognised, cut
 from pipeline.landing.formats.inspect_log import FORMAT
 from pipeline.landing.model import RejectError, Run, Task
 from pipeline.landing.records.reader import Source
-from tests.reading import SAMPLES, Items, args, calls, claimed, kinds
+from tests.reading import SAMPLES, Items, args, calls, claimed, kinds, labels
 
 SAMPLE = SAMPLES / "inspect_log/trip_desk.json"
 
@@ -150,6 +150,7 @@ def test_a_damaged_sample_is_refused_alone(tmp_path):
         ({"a": {"value": True}, "b": {"value": "I"}}, False, 1.0),
         ({"a": {"value": "P"}}, False, 0.5),
         ({"a": {"value": 7}}, None, 7.0),
+        ({"a": {"value": 0.25}}, False, 0.25),
         ({"a": {"value": {"x": 1}}}, None, None),
         (None, None, None),
     ],
@@ -162,3 +163,75 @@ def test_scores_are_success_and_reward(tmp_path, scores, success, reward):
     found = _read(path)
     assert (found.run.success, found.run.reward) == (success, reward)
     assert found.task == Task(task_id="1", suite="t")
+
+
+def _sample(tmp_path, *messages, log=None, **more):
+    """Return what one sample lands as."""
+    told = {"version": 2, "eval": {"task": "t", "model": "m", **(log or {})}}
+    told["samples"] = [{"id": "a", "epoch": 2, "messages": list(messages), **more}]
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(told))
+    return _read(path)
+
+
+def _called(call_id, error=None):
+    call = {"id": call_id, "function": "f", "arguments": {}, "type": "function"}
+    answer = {
+        "role": "tool",
+        "tool_call_id": call_id,
+        "function": "f",
+        "content": "",
+        "error": error,
+    }
+    return {"role": "assistant", "content": "", "tool_calls": [call]}, answer
+
+
+def test_what_a_log_tells_of_a_sample(tmp_path):
+    log = {"eval_id": "e", "created": "2026-05-04T10:00:00Z"}
+    end = "2026-05-04T10:00:09Z"
+    found = _sample(
+        tmp_path, log=log, target=["a", ""], metadata={"level": 3}, score={"value": "C"},
+        completed_at=end,
+    )  # fmt: skip
+    run, task = found.run, found.task
+    assert (run.run_id, run.source_id, run.suite, run.trial) == (None, "a epoch 2", "t", 1)
+    assert (run.started_at, run.ended_at, run.completed) == (log["created"], end, None)
+    assert (run.success, run.reward, labels(run)) == (True, 1.0, {"eval_id": "e", "level": 3})
+    assert task.reference_outputs == ["a"]
+    run = _sample(tmp_path, log=log, started_at=end, limit={"type": "time"}, target="").run
+    assert (run.started_at, run.completed) == (end, False)
+
+
+def test_what_failed_calls_say_is_of_each_call(tmp_path):
+    """Of a fault its message, else its type; one without a fault failed in nothing."""
+    faults = {"timeout": "slow"}, None, {"type": "parsing", "message": ""}
+    faults = ({"type": "timeout", "message": "slow"}, *faults[1:])
+    turns = [_called(f"c{at}", fault) for at, fault in enumerate(faults)]
+    asked, answers = zip(*turns, strict=True)
+    run = _sample(tmp_path, *asked, *reversed(answers)).run
+    assert [(call.is_error, call.error) for call in calls(run)] == [
+        (True, "slow"), (False, None), (True, "parsing")
+    ]  # fmt: skip
+
+
+def test_a_call_that_a_vendor_ran_and_an_error_that_says_nothing(tmp_path):
+    ran = {"type": "tool_use", "tool_type": "web_search", "id": 7, "arguments": "{}", "result": "r"}
+    parts = [{**ran, "error": ""}, {**ran, "id": [1], "error": "no"}, {"type": "text", "text": "A"}]
+    found = calls(_sample(tmp_path, {"role": "assistant", "content": parts}).run)
+    assert [(c.tool_name, c.is_error, c.error) for c in found] == [
+        ("web_search", False, None), ("web_search", True, "no")
+    ]  # fmt: skip
+    assert [(call.output, call.call_id) for call in found] == [("r", "7"), ("r", None)]
+
+
+def test_words_calls_and_calls_that_a_vendor_ran_in_one_turn(tmp_path):
+    ran = {"type": "tool_use", "tool_type": "web_search", "id": "s", "result": "r"}
+    turn, answer = _called("c")
+    turn["content"] = [{"type": "text", "text": "A"}, ran, {"type": "text", "text": "B"}]
+    run = _sample(tmp_path, turn, answer).run
+    assert [step.content for step in run.steps if step.kind == "llm_call"] == ["A\nB"]
+    assert [call.tool_name for call in calls(run)] == ["web_search", "f"]
+    run = _sample(tmp_path, {**turn, "tool_calls": None}).run
+    assert [(step.kind, step.content) for step in run.steps] == [
+        ("llm_call", "A"), ("tool_call", None), ("final", "B")
+    ]  # fmt: skip

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from reading import SAMPLES, args, calls, claimed, kinds, read, sniff
+from reading import SAMPLES, args, calls, claimed, kinds, labels, read, sniff
 from tracing import bodies, lines
 
 from pipeline.landing.land import land
@@ -145,3 +145,34 @@ def test_sample() -> None:
     assert [(c.is_error, c.error) for c in calls(run)] == [(True, "no answer in 500 ms")]
     assert sum(step.input_tokens or 0 for step in run.steps) == 275
     assert run.status == "ok"
+
+
+def test_what_a_span_may_leave_out(tmp_path: Path) -> None:
+    """No references, tags, start or duration; a parent may be told under a name of its own."""
+    inner = {**_span("b", 1, {**TOOL, "gen_ai.tool.name": "g"}), "references": None}
+    del inner["duration"]
+    timeless = {**_span("c", 0, CHAT), "startTime": None}
+    bare = {"spanID": "d", "tags": None}
+    spans = (_span("a", 0, TOOL), {**inner, "parentSpanID": "a"}, timeless, bare)
+    run = read("jaeger", lines(tmp_path / "t.json", _trace(*spans))).run
+    told = {step.tool_name or "model": step for step in run.steps}
+    assert (told["f"].parent_step, told["g"].duration_ms) == (None, None)
+    assert run.steps[told["g"].parent_step or 0] is told["f"]
+    assert (told["model"].started_at, told["model"].duration_ms) == (None, None)
+    assert (run.started_at, run.ended_at) == (START * 1000, (START + 500_000) * 1000)
+
+
+def test_a_type_of_error_is_its_message_and_fields_nobody_knows_stay(tmp_path: Path) -> None:
+    trace = {**_trace(_span("a", 0, {**TOOL, "error.type": "timeout"}, odd=1)), "strange": 2}
+    run = read("jaeger", lines(tmp_path / "t.json", {"data": [trace]})).run
+    (call,) = calls(run)
+    assert (call.is_error, call.error, (labels(call) or {})["odd"]) == (True, "timeout", 1)
+    assert labels(run) == {"service": "desk", "strange": 2}
+    nothing = lines(tmp_path / "n.json", _trace(_span("a", 0, {}), trace="t2"))
+    assert read("jaeger", nothing).runs == []
+
+
+def test_other_objects_are_no_trace() -> None:
+    trace = _trace(*SPANS)
+    for other in ({"data": {"0": trace}}, {"traceID": "t", "spans": {}}, {"data": [5]}):
+        assert sniff("jaeger", other) is None

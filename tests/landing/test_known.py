@@ -13,6 +13,8 @@ from pipeline.lake import Lake
 from pipeline.landing.again.known import Known
 from pipeline.landing.batch import chunks
 from pipeline.landing.land import land
+from pipeline.scoring import score
+from pipeline.store.disk import DiskStorage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,3 +93,43 @@ def test_a_batch_that_is_taken_away_is_forgotten(source: Path, tmp_path: Path) -
     gone.file("runs").parent.rename(tmp_path / "elsewhere")
     known.refresh()
     assert known.landed(identity) == []
+
+
+def test_a_landing_reads_each_manifest_a_few_times_whatever_it_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A landing of four times the batches reads four times the manifests, not sixteen times."""
+    monkeypatch.setattr(chunks, "MOST_RECORDS", 1)
+    read: Counter[str] = Counter()
+    real = DiskStorage.manifest
+
+    def manifest(storage: DiskStorage, folder: str) -> dict[str, Any]:
+        read[str(storage.address)] += 1
+        return real(storage, folder)
+
+    monkeypatch.setattr(DiskStorage, "manifest", manifest)
+    for number in (8, 32):
+        records = [run(f"r{i}", call("a"), expected=[want(f"t{i}")]) for i in range(number)]
+        source = write(tmp_path / f"{number}.jsonl", records)
+        assert land([source], tmp_path / f"lake-{number}", workers=1).batches == number
+    few, many = read[str(tmp_path / "lake-8")], read[str(tmp_path / "lake-32")]
+    assert 32 <= many < 5 * few
+
+
+def test_scoring_reads_each_folder_a_few_times_whatever_the_lake_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chunks, "MOST_RECORDS", 1)
+    read = counted(monkeypatch)
+    sums = []
+    for number in (8, 32):
+        records = [
+            run(f"r{i}", call("a"), expected=[want(f"a{i}")], task_id=f"t{i}")
+            for i in range(number)
+        ]
+        land([write(tmp_path / f"{number}.jsonl", records)], tmp_path / f"lake-{number}", workers=1)
+        read.clear()
+        assert score(tmp_path / f"lake-{number}").batches == number
+        sums.append(read.total())
+    few, many = sums
+    assert 32 <= many < 5 * few

@@ -112,6 +112,7 @@ def test_tokens_told_in_the_outputs(tmp_path: Path, outputs: dict[str, Any]) -> 
             (True, None),
         ),
         ({"outputs": {"output": "no"}}, (False, None)),
+        ({"status": "error"}, (True, None)),
     ],
 )
 def test_errors(tmp_path: Path, told: dict[str, Any], expected: tuple[bool, str | None]) -> None:
@@ -179,7 +180,9 @@ def test_claims_no_real_file(real_data: Callable[[str], Path]) -> None:
 
 def test_sniff() -> None:
     assert sniff("langsmith", _told(1, "chain"))
+    assert sniff("langsmith", {"id": "x", "run_type": "y", "parent_run_id": None})
     assert not sniff("langsmith", {"id": "x", "run_type": "y"})
+    assert not sniff("langsmith", {"id": "x", "trace_id": "y"})
 
 
 def test_sample() -> None:
@@ -208,3 +211,68 @@ def test_the_model_of_a_wrapped_client(tmp_path: Path) -> None:
     for outputs, model in ((answer, "m-2"), (message, "m")):
         run = _run(tmp_path, _told(1, "llm", "ChatOpenAI", inputs=asked, outputs=outputs))
         assert (run.model, run.final_output) == (model, "Ho")
+
+
+def _agent(number: int, name: str, parent: str | None, **more: Any) -> dict[str, Any]:
+    """Return a run that LangChain's `create_agent` names as an agent's."""
+    extra = {"metadata": {"lc_agent_name": name}}
+    return {**_told(number, "chain", name, extra=extra, **more), "parent_run_id": parent}
+
+
+def test_agents_in_each_other(tmp_path: Path) -> None:
+    """Their tokens and costs are those of the models below them."""
+    used = {"prompt_tokens": 7, "completion_tokens": 2, "total_cost": 0.5}
+    run = _run(
+        tmp_path,
+        {**_told(1, "chain", "graph"), "parent_run_id": None},
+        _agent(2, "desk", "r1", **used),
+        _agent(3, "helper", "r2", inputs=HEARD, outputs={"output": "A"}, **used),
+        {**_told(4, "llm", **used), "parent_run_id": "r3"},
+        {**_told(5, "llm"), "parent_run_id": "r2"},
+    )
+    assert [(s.actor, s.input_tokens, s.output_tokens, s.cost_usd) for s in run.steps] == [
+        ("helper", 7, 2, 0.5),
+        ("agent", None, None, None),
+    ]
+    assert run.agent == "desk"
+
+
+def test_runs_inside_their_parents(tmp_path: Path) -> None:
+    """A child without ids is its holder's, and the root's id is the trace's."""
+    bare = {"run_type": "tool", "start_time": "2026-01-01T08:00:03"}
+    inner = {**bare, "id": "b", "name": "g", "inputs": {}, "extra": {"metadata": {"x": 1}}}
+    outer = {**bare, "id": "a", "name": "f", "inputs": {}, "child_runs": [inner]}
+    root = {**_told(1, "chain", "desk"), "trace_id": None, "child_runs": [outer]}
+    run = _run(tmp_path, root)
+    assert [(call.tool_name, call.parent_step) for call in calls(run)] == [("f", None), ("g", 0)]
+    assert (run.run_id, run.agent, run.labels) == ("r1", "desk", {})
+
+
+def test_outputs_beside_an_output(tmp_path: Path) -> None:
+    outputs = {"output": "r", "took": 3}
+    (call,) = calls(_run(tmp_path, _told(1, "tool", "f", outputs=outputs)))
+    assert call.output == outputs
+
+
+def test_what_the_metadata_of_the_root_say(tmp_path: Path) -> None:
+    """The run's own words count more than the names of its project and its root."""
+    said = {"task_id": "t1", "suite": "air", "user.id": "u", "ls_model_name": "hidden"}
+    root = _told(1, "chain", "graph", session_name="flights", extra={"metadata": said}, tags=["a"])
+    run = _run(tmp_path, root, _told(2, "llm", extra={"metadata": {"ls_model_name": "m"}}))
+    assert (run.task_id, run.suite, run.agent, run.model) == ("t1", "air", "graph", "m")
+    assert run.labels["tags"] == ["a"]
+    assert run.labels["user_id"] == "u"
+    run = _run(tmp_path, {**root, "tags": [], "extra": None}, _told(2, "llm"))
+    assert (run.task_id, run.suite, run.labels) == (None, "flights", {})
+
+
+def test_the_last_word_of_a_state_is_the_models(tmp_path: Path) -> None:
+    said = [_object("AIMessage", content="A"), _object("HumanMessage", content="Thanks")]
+    run = _run(tmp_path, _told(1, "chain", outputs={"messages": said}), _told(2, "llm"))
+    assert run.final_output == "A"
+
+
+def test_tokens_written_by_an_embedding(tmp_path: Path) -> None:
+    used = {"prompt_tokens": 7, "completion_tokens": 1, "total_cost": 0.5}
+    embedding, _ = _run(tmp_path, _told(2, "embedding", **used), _told(3, "llm")).steps
+    assert (embedding.input_tokens, embedding.output_tokens, embedding.cost_usd) == (7, 1, 0.5)

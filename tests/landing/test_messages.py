@@ -170,3 +170,19 @@ def test_a_serialized_message_tells_all_that_a_plain_one_does():
         _, response, call = run.steps
         assert (response.input_tokens, response.output_tokens, run.model) == (7, 2, "model-x")
         assert (labels(response), call.is_error) == ({"mood": "calm"}, True)
+
+
+@pytest.mark.parametrize(("name", "asked"), [("messages", []), ("openai_chat", [ASKED])])
+def test_a_text_that_citations_cut_is_one_text(name, asked):
+    cited = {"type": "text", "text": "it is dry", "citations": [{"type": "char_location"}]}
+    said = [{"type": "text", "text": "I read that "}, cited, {"type": "text", "text": "."}]
+    call = {"type": "tool_use", "id": "t", "name": "f", "input": {}}
+    apart = [{"type": "text", "text": "Dry."}, {"type": "text", "text": "Go."}]
+    for content, told in ((said, "I read that it is dry."), (apart, "Dry.\nGo.")):
+        message = {"role": "assistant", "content": content}
+        run = decode(name, {"messages": [*asked, message]}).run
+        assert run.final_output == told
+        more = [*asked, {"role": "assistant", "content": [*content, call]}]
+        assert [step.content for step in decode("messages", {"messages": more}).run.steps][
+            len(asked)
+        ] == told

@@ -9,6 +9,7 @@ import pytest
 from reading import SAMPLES, args, calls, claimed, decode, kinds, read, sniff
 from sessions import tokens, told
 
+from pipeline.landing.chats.chat import prompt_hash
 from pipeline.landing.formats.mini_swe_agent import FORMAT
 from pipeline.landing.model import RejectError
 from pipeline.landing.records.reader import Source
@@ -238,3 +239,30 @@ def test_samples():
     one = read("mini_swe_agent", SAMPLES / "mini_swe_agent/desk__invoice-3.version1.traj.json").run
     assert [call.is_error for call in calls(two)] == [False, True, False, None]
     assert ([call.is_error for call in calls(one)], one.completed) == ([True], False)
+
+
+def test_how_a_run_without_an_exit_status_ended():
+    assert _run(_ask("ls"), _told(0)).status == "ok"
+    assert _run(_ask("ls")).status == "incomplete"
+
+
+def test_the_submission_is_the_infos_else_the_exits():
+    assert _run(_user("Go"), EXIT, exit_status="Submitted", submission="a").final_output == "a"
+    assert _run(_user("Go"), EXIT, exit_status="Submitted", submission="").final_output == "diff"
+    assert _run(_user("Go"), {**EXIT, "content": ""}).final_output is None
+    assert _run(_user("Go"), exit_status="Submitted").final_output is None
+    assert _run().final_output is None
+
+
+def test_the_prompt_is_the_systems_words():
+    asked = [{"role": "system", "content": "P"}, _user("Go")]
+    assert _run(*asked).prompt_hash == _run(*asked[::-1]).prompt_hash == prompt_hash("P")
+    assert _run(_user("Go")).prompt_hash is None
+    assert _run(_user("Go")).agent == "mini-swe-agent"
+
+
+def test_version_1_is_known_by_how_it_ended_and_what_it_cost():
+    told = {"exit_status": "Submitted", "model_stats": {}}
+    assert sniff("mini_swe_agent", {"messages": [], "info": told})
+    for one in told.items():
+        assert sniff("mini_swe_agent", {"messages": [], "info": dict([one])}) is None

@@ -8,6 +8,7 @@ import pytest
 from reading import SAMPLES, calls, claimed, decode, kinds, read, sniff
 from sessions import tokens, told
 
+from pipeline.landing.chats.chat import prompt_hash
 from pipeline.landing.model import RejectError
 
 
@@ -169,3 +170,30 @@ def test_sample():
     assert (new.success, old.success) == (False, False)
     assert [call.is_error for call in calls(old)] == [True, None]
     assert (old.task_id, old.started_at) == ("desk/tickets#12", None)
+
+
+def test_when_a_history_ran_and_what_the_agent_was_told():
+    at = "2026-05-04T12:00:0{}"
+    system = {"source": "agent", "action": "system", "args": {"content": "P"}, "message": "Q"}
+    run = _run(
+        {**system, "timestamp": at.format(1)},
+        {**_said("Done."), "timestamp": at.format(2)},
+        base_commit="abc",
+    )
+    assert (run.started_at, run.ended_at) == (at.format(1), at.format(2))
+    assert (run.prompt_hash, run.labels) == (prompt_hash("P"), {"base_commit": "abc"})
+    told = [{"source": "user", "action": "message", "message": "Go"}, _said("Done.")]
+    assert [(s.actor, s.content) for s in _run(*told).steps] == [("user", "Go"), ("agent", "Done.")]
+    assert _run(_said("Done."), test_result={"report": {"resolved": "yes"}}).success is None
+
+
+def test_whose_words_a_message_is_and_which():
+    """The content counts, else what the program shows; what nobody is named for opens a run."""
+    asked = {"action": "message", "args": {"content": "C"}, "message": "M"}
+    told = [
+        (s.actor, s.content) for s in _run(asked, _said("Done."), {**asked, "source": "user"}).steps
+    ]
+    assert told == [("user", "C"), ("agent", "Done."), ("user", "C")]
+    system = {"source": "agent", "action": "system", "message": "Q"}
+    assert _run(system, _said("Done.")).prompt_hash == prompt_hash("Q")
+    assert _run({**system, "message": None}, _said("Done.")).prompt_hash is None

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from reading import args, calls, decode, read, sniff
+from reading import args, calls, decode, labels, read, sniff
 from sessions import tokens, told
 
 from pipeline.landing.model import RejectError
@@ -35,7 +35,7 @@ def _result(text: str = "ok", **more: Any) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": text}], "is_error": False, **more}
 
 
-def _said(source: str, text: str, **more: Any) -> dict[str, Any]:
+def _said(source: str | None, text: str, **more: Any) -> dict[str, Any]:
     parts = [{"type": "text", "text": text}, {"type": "image", "image_urls": ["data:"]}]
     return {"id": text, "kind": "MessageEvent", "source": source, "llm_message": {"content": parts}, **more}  # fmt: skip
 
@@ -169,3 +169,41 @@ def test_sniff_and_refusal() -> None:
     assert not sniff("openhands_events", [{"kind": "ActionEvent"}])
     with pytest.raises(RejectError, match="wrong_type"):
         _run(_act("1"), {"kind": 1})
+
+
+def test_messages_without_a_source_or_words() -> None:
+    """Who is not named is the user; an agent may say nothing."""
+    at = "2026-05-04T12:00:00"
+    run = _run(_said(None, "Hi"), {**_said("agent", "x", timestamp=at), "llm_message": None})  # fmt: skip
+    assert told(run, "kind", "actor", "content", "started_at") == [
+        ("message", "user", "Hi", None),
+        ("llm_call", "agent", None, at),
+    ]
+
+
+def test_what_was_thought_and_a_finish_that_nothing_answers() -> None:
+    for message, words in (("Done.", "Done."), ("", None), (5, None)):
+        end = _act("2", "s", "finish", thought=[], action={"message": message})
+        run = _run(_act("1", reasoning_content="Hm."), _saw("1", observation=_result()), end)
+        assert (run.status, run.final_output) == ("ok", words)
+        assert run.steps[0].labels == {"reasoning": "Hm."}
+
+
+def test_a_failure_without_words_and_an_event_nobody_knows() -> None:
+    run = _run(_said("user", "Hi"), {"kind": "ConversationErrorEvent"}, {"kind": "Odd"}, {"kind": "PauseEvent"})  # fmt: skip
+    assert run.status == "error"
+    assert labels(run) == {"kind": "Odd"}
+
+
+def test_models_that_tell_tokens_alone_or_cost_alone() -> None:
+    used = {
+        "a": {"accumulated_token_usage": {"prompt_tokens": 7}},
+        "b": {"accumulated_cost": 0.5},
+        "c": {"accumulated_token_usage": {"completion_tokens": 2}},
+    }
+    state = {"kind": "ConversationStateUpdateEvent", "key": "stats", "value": {"usage_to_metrics": used}}  # fmt: skip
+    run = _run(_said("agent", "Hi"), state)
+    assert tokens(run) == (7, 2)
+    assert [step.cost_usd for step in run.steps] == [0.5]
+    del used["a"], used["c"]
+    assert tokens(_run(_said("agent", "Hi"), state)) == (0, 0)

@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from making import runs_of, steps_of
-from reading import SAMPLES, args, calls, claimed, kinds, read
+from reading import SAMPLES, args, calls, claimed, kinds, labels, read
 from tracing import bodies
 
 from pipeline.errors import UnrecognisedError
@@ -171,3 +171,21 @@ def test_sample() -> None:
         ("get_address", '{"source":"booking","stay":88}', False, 1),
     ]
     assert (run.agent, run.final_output) == ("invoice_desk", "Sent.")
+
+
+def test_parents_and_failures_without_words(tmp_path: Path) -> None:
+    failed = {"parent_id": "s1", "status_code": "ERROR", "odd": 1}
+    inner = {**_row(2, "TOOL", tool__name="g"), **failed}
+    run = _run(tmp_path, _row(1, "TOOL", tool__name="f"), inner, _row(3, "CHAIN"))
+    assert [(c.parent_step, c.is_error, c.error) for c in calls(run)] == [
+        (None, False, None), (0, True, None)
+    ]  # fmt: skip
+    assert (labels(calls(run)[1]) or {})["odd"] == 1
+    assert read("phoenix", _write(tmp_path / "c.parquet", _row(1, "CHAIN"))).runs == []
+
+
+def test_messages_told_as_events(tmp_path: Path) -> None:
+    message = '{"role": "assistant", "content": "Hi"}'
+    said = {"name": "gen_ai.choice", "attributes": {"message": message}}
+    row = {**_row(1, "", gen_ai__operation__name="chat"), "events": [said]}
+    assert [step.content for step in _run(tmp_path, row).steps] == ["Hi"]

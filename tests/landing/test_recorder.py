@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import polars as pl
 import pytest
+from making import write
 from reading import SAMPLES, args, calls, claimed, decode, kinds, labels, read, sniff
 
+from pipeline.lake import Lake
+from pipeline.landing.land import land
 from pipeline.landing.model import RejectError
 
 
@@ -285,3 +289,83 @@ def test_samples():
     ]
     flat = read("recorder", SAMPLES / "recorder/flat.json").run
     assert [call.is_error for call in calls(flat)] == [True, False]
+
+
+def test_words_observations_and_who_spoke():
+    """An llm_call without words says nothing, whatever the run's answer was."""
+    run = _run(
+        _step("llm_call", action_content="Hm.", observation="seen"),
+        _step("llm_call", state_summary="s"),
+        _step("final", observation="Done."),
+        final_output="Bye.",
+    )
+    assert [(s.actor, s.content, s.labels) for s in run.steps] == [
+        ("agent", "Hm.", {"observation": "seen"}),
+        ("agent", None, {"state_summary": "s"}),
+        ("agent", "Done.", None),
+    ]
+    assert run.final_output == "Bye."
+
+
+def test_a_final_keeps_the_labels_of_both_of_its_steps():
+    run = _run(
+        _step("llm_call", action_content="A", labels={"x": 1, "y": 1}),
+        _step("final", action_content="A", labels={"y": 2}),
+    )
+    assert [step.labels for step in run.steps] == [{"x": 1, "y": 2}]
+
+
+def test_a_call_failed_if_it_or_its_observation_says_so():
+    run = _run(
+        _tool(error="broke"),
+        _step("observation", observation="a", error="again"),
+        _tool(),
+        _step("observation", observation="b", error="no"),
+        _tool(error=True),
+        _step("observation", observation="c"),
+    )
+    assert [(c.is_error, c.error) for c in calls(run)] == [
+        (True, "broke"), (True, "no"), (True, None)
+    ]  # fmt: skip
+
+
+def test_an_observation_after_other_words_is_of_no_call():
+    run = _run(
+        _tool(), _step("llm_call", action_content="A"), _step("observation", observation="x")
+    )
+    assert kinds(run) == ["tool_call", "llm_call", "message"]
+    assert calls(run)[0].output is None
+
+
+def test_a_task_is_mentioned_where_it_is_described():
+    told = decode("recorder", {"steps": [], "task_id": 7, "suite": "s", "task_description": "Go"})
+    assert (told.task.task_id, told.task.suite, told.task.prompt) == ("7", "s", "Go")
+    assert told.run.labels == {}
+    assert decode("recorder", {"steps": [], "task_id": 7}).tasks == []
+    assert _run(task_description="Go").labels == {"task_description": "Go"}
+    assert _run(_tool()).labels == {}
+
+
+def test_the_tasks_of_many_trajectories_land(tmp_path):
+    records = [
+        {
+            "trajectory_id": f"r{at}",
+            "steps": [_tool()],
+            "task_id": f"t{at}",
+            "task_description": "Go",
+        }
+        for at in range(3)
+    ]
+    land([write(tmp_path / "runs.jsonl", records)], tmp_path / "lake")
+    (folder,) = Lake.open(tmp_path / "lake").tasks()
+    tasks = pl.read_parquet(folder.file("tasks")).sort("task_id")
+    assert tasks.select("task_id", "prompt").rows() == [(f"t{at}", "Go") for at in range(3)]
+
+
+def test_an_observation_answers_no_call_that_one_before_it_answered():
+    run = _run(
+        _tool(), _step("observation", observation="a"),
+        _tool(observation="b"), _step("observation", observation="c"),
+    )  # fmt: skip
+    assert [call.output for call in calls(run)] == ["a", "b"]
+    assert [step.content for step in run.steps if step.kind == "message"] == ["c"]

@@ -182,7 +182,10 @@ def test_what_cannot_land_is_refused():
 
 def test_sniff():
     assert sniff("swe_agent", {"environment": "main", "trajectory": [_entry("ls")]})
+    assert sniff("swe_agent", {"history": [{"role": "system", "message_type": "x"}]})
     assert sniff("swe_agent", {"trajectory": [{"action": "ls"}]}) is None
+    assert sniff("swe_agent", {"trajectory": [{"observation": "x"}]}) is None
+    assert sniff("swe_agent", {"trajectory": {"0": _entry("ls")}}) is None
     assert sniff("swe_agent", {"history": [{"action": "run", "source": "agent"}]}) is None
     assert sniff("swe_agent", {"history": [{"role": "user", "content": "x"}]}) is None
 
@@ -209,3 +212,20 @@ def test_sample():
     run = read("swe_agent", SAMPLES / "swe_agent/desk__reminders-41.traj").run
     assert [call.tool_name for call in calls(run)] == ["find_file", "edit", "edit", "submit"]
     assert (tokens(run), run.completed) == ((9400, 310), True)
+
+
+def test_a_demonstration_in_a_history_is_no_step():
+    shown = {"role": "assistant", "content": "Like so", "action": "ls", "is_demo": True}
+    done = {"role": "assistant", "content": "I look", "action": "cat", "agent": "main"}
+    (run,) = FORM.decode(Piece(json.dumps({"history": [shown, done]}).encode(), 1, 0), None)
+    assert told(run, "kind", "actor", "content") == [
+        ("message", "system", "Like so"), ("llm_call", "agent", "I look"),
+        ("tool_call", "agent", None),
+    ]  # fmt: skip
+
+
+def test_what_was_thought_where_no_response_is_logged_and_where_it_ran():
+    entries = [_entry("ls", thought="Hm"), {**_entry("cat", thought="Ah"), "response": None}]
+    run = _run(*entries, environment="main", info={"submission": ""})
+    assert [step.content for step in run.steps if step.kind == "llm_call"] == ["Say ls", "Ah"]
+    assert (run.agent, run.labels, run.final_output) == ("swe-agent", {"environment": "main"}, None)

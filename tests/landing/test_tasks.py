@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pytest
+from making import write
 from reading import SAMPLES, claimed, decode, expectation, labels, read, sniff
 
+from pipeline.lake import Lake
+from pipeline.landing.land import land
 from pipeline.landing.model import RejectError, Task
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def _task(**record: Any) -> Task:
@@ -136,3 +143,20 @@ def test_sample_of_our_own_runs():
     ]
     assert [run.status for run in runs].count("incomplete") == 1
     assert all(run.references is not None for run in runs)
+
+
+def test_a_suite_named_at_landing_counts_most_and_no_state_is_null(tmp_path: Path) -> None:
+    """The hash of the tools tells tools with other schemas apart."""
+    tools = [[{"name": "f", "input_schema": {"a": n}}, {"name": "g"}] for n in (1, 1, 2)]
+    tasks = [{"task_id": f"t{at}", "suite": "own", "tools": one} for at, one in enumerate(tools)]
+    tasks[0] |= {"expected_state": {"b": 1, "a": 2}}
+    path = write(tmp_path / "tasks.jsonl", tasks)
+    for suite, stored in ((None, "own"), ("named", "named")):
+        lake = tmp_path / stored
+        land([path], lake, suite=suite)
+        (folder,) = Lake.open(lake).tasks()
+        frame = pl.read_parquet(folder.file("tasks")).sort("task_id")
+        assert frame["suite"].to_list() == [stored] * 3
+        assert frame["expected_state"].to_list() == ['{"a":2,"b":1}', None, None]
+        assert frame["tools_hash"].is_duplicated().to_list() == [True, True, False]
+        assert pl.read_parquet(folder.file("tools"))["suite"].unique().to_list() == [stored]

@@ -182,3 +182,21 @@ def test_claims_the_real_files_of_its_own_and_no_other(real_data):
     files = [path for path in folder.rglob("*") if path.is_file()]
     claimed = {path.parent.name for path in files if FORMAT.sniff(Source(path, "").head)}
     assert claimed == {"taubench_v1"}
+
+
+def test_what_a_task_tells_and_a_trial_that_tells_nothing_of_it(tmp_path):
+    task = {"user_id": "ada", "instruction": "Ask.", "outputs": ["a", 1.50, {"b": 1}]}
+    (run, bare), (found,) = _land(
+        tmp_path, _record(info={"task": task, "odd": 1}), _record(info=None, task_id=4)
+    )
+    assert (run.status, run.completed, run.references) == ("ok", False, None)
+    assert (found.labels, found.reference_outputs) == ({"user_id": "ada"}, ["a", "1.5", '{"b":1}'])
+    assert (bare.status, bare.references, bare.labels) == ("ok", None, {})
+    _, (nobody,) = _land(tmp_path, _record(info={"task": {**task, "user_id": None}}))
+    assert nobody.labels == {}
+
+
+def test_every_field_that_is_asked_for_makes_a_trial():
+    for name in ("task_id", "reward", "traj"):
+        record = {key: value for key, value in _record().items() if key != name}
+        assert FORMAT.sniff(look(json.dumps([record]).encode())) is None

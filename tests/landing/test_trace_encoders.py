@@ -307,3 +307,110 @@ def test_an_encoders_time_that_is_none_is_kept(tmp_path: Path) -> None:
     lake = landed(tmp_path, record, _says(2))
     labels = steps_of(lake).filter(pl.col("actor") == "reranker")["labels"].to_list()
     assert [json.loads(one)["unread.ended_at"] for one in labels] == ["soon"]
+
+
+COST = {"llm__cost__total": 0.5}
+RANKED = [
+    # A ranker's usage, what spans inside it tell, and what is counted of it: (tokens, cost).
+    ([{**PROMPT, **COST}, {}], [{**PROMPT, **COST}], [(40, 0.5)]),
+    ([{**PROMPT, **COST}, {}], [PROMPT], [(40, None), (None, 0.5)]),
+    ([{**PROMPT, **COST}, {}], [COST], [(40, 0.5)]),
+    ([{**PROMPT, **COST}, {}], [], [(40, 0.5)]),
+    ([PROMPT, {}], [{}], [(40, None)]),
+    ([PROMPT, {}, {}], [], [(40, None)]),
+    ([PROMPT, {"llm__token_count__prompt": 7}], [{}], [(7, None)]),
+]
+"""The usage of a ranker and of those inside it, of models beside these, and all that counts."""
+
+
+@pytest.mark.parametrize(("rankers", "models", "counted"), RANKED)
+def test_a_ranker_around_another_and_a_model_counts_once(
+    tmp_path: Path,
+    rankers: list[dict[str, Any]],
+    models: list[dict[str, Any]],
+    counted: list[tuple[Any, ...]],
+) -> None:
+    outer, *inner = rankers
+    spans = [_ranks(1, **outer)]
+    spans += [_ranks(number, 1, **used) for number, used in enumerate(inner, 2)]
+    spans += [_says(number, 1, **used) for number, used in enumerate(models, 4)]
+    end = _says(6)
+    apart(tmp_path / "whole", [*spans, end])
+    apart(tmp_path / "apart", [*spans[: len(rankers)], end], [*spans[len(rankers) :], end])
+    for name in ("whole", "apart"):
+        used = [row[2:4] for row in told(tmp_path / name) if row[2:4] != (None, None)]
+        assert sorted(used, key=str) == sorted(counted, key=str)
+
+
+@pytest.mark.parametrize(
+    "names", [({}, {"reranker__model_name": "r"}), ({"reranker__model_name": "r"}, {})]
+)
+@pytest.mark.parametrize("telling", [0, 1])
+def test_a_ranker_in_another_names_the_model(tmp_path: Path, names: Any, telling: int) -> None:
+    used = [PROMPT if number == telling else {} for number in range(2)]
+    spans = [_ranks(1, **used[0], **names[0]), _ranks(2, 1, **used[1], **names[1]), _says(3)]
+    apart(tmp_path / "lake", spans)
+    assert told(tmp_path / "lake")[0] == ("message", "reranker", 40, None, "r")
+
+
+def _usage(lake: Path) -> list[tuple[Any, ...]]:
+    return [row[1:4] for row in told(lake) if row[2:4] != (None, None)]
+
+
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_two_rankers_around_a_model(
+    tmp_path: Path, order: tuple[int, ...], *, together: bool
+) -> None:
+    """The tokens are the model's, the cost is the outermost's, whichever lands first."""
+    spans = [_ranks(1, **PROMPT, **COST), _ranks(2, 1, **PROMPT), _says(3, 2, **LLM)]
+    if together:
+        spans = [{**one, "start_time": AT.format(1)} for one in spans]
+    apart(tmp_path / "lake", *([spans[at], _says(5)] for at in order))
+    counted = sorted(_usage(tmp_path / "lake"))
+    assert counted == [("agent", 40, None), ("reranker", None, 0.5)]
+
+
+USED = {"llm__token_count__prompt": 7}
+BELOW = [
+    # The last model that tells nothing; one that tells; two encoders; one of another number.
+    ([_says(2, 1), _says(3, 1)], [("agent", 40)]),
+    ([_says(2, 1, **USED), _says(3, 1)], [("agent", 7)]),
+    ([_ranks(2, 1, **USED), _ranks(3, 1, **USED)], [("reranker", 7), ("reranker", 7)]),
+    ([_ranks(2, 1, **USED)], [("reranker", 7)]),
+]
+
+
+@pytest.mark.parametrize(("below", "counted"), BELOW)
+def test_a_ranker_apart_from_what_is_inside_it(
+    tmp_path: Path, below: list[dict[str, Any]], counted: list[tuple[Any, ...]]
+) -> None:
+    outer, end = _ranks(1, **PROMPT, reranker__model_name="r"), _says(6)
+    apart(tmp_path / "whole", [outer, *below, end])
+    apart(tmp_path / "apart", [outer, end], [*below, end])
+    for name in ("whole", "apart"):
+        assert [row[:2] for row in _usage(tmp_path / name)] == counted
+    assert told(tmp_path / "apart") == told(tmp_path / "whole")
+
+
+def test_two_encoders_inside_each_other_count_once(tmp_path: Path) -> None:
+    spans = [_ranks(1, 2, **USED), _ranks(2, 1, **USED)]
+    apart(tmp_path / "whole", [*spans, _says(4)])
+    apart(tmp_path / "apart", [spans[0], _says(4)], [spans[1], _says(4)])
+    assert _usage(tmp_path / "whole") == _usage(tmp_path / "apart") == [("reranker", 7, None)]
+
+
+@pytest.mark.parametrize(("name", "actor"), [("desk", "agent"), ("reranker", "reranker")])
+def test_an_embedding_inside_a_models_span(tmp_path: Path, name: str, actor: str) -> None:
+    """Neither what a user said nor an agent that is called a reranker is one."""
+    agents = [
+        _flat(1, "a", None, gen_ai__operation__name="invoke_agent", gen_ai__agent__name="desk"),
+        _flat(2, "a", 1, gen_ai__operation__name="invoke_agent", gen_ai__agent__name=name),
+    ]
+    asked = [{"role": "user", "content": "Hi"}]
+    model = _says(3, 2, input__value=json.dumps({"messages": asked}))
+    used = _embeds(4, "ai.embed", 3, **SEVEN)
+    apart(tmp_path / "lake", [*agents, model], [used, _says(6)])
+    assert [row[:2] for row in told(tmp_path / "lake")] == [
+        ("llm_call", actor), ("message", "embedding"), ("final", "agent")
+    ]  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import permutations
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -88,6 +89,7 @@ def test_files_of_one_landing(tmp_path: Path, lake: Path) -> None:
     land_parts(tmp_path / "whole", WHOLE)
     assert told(lake) == told(tmp_path / "whole")
     assert report.unresolved == {}
+    assert runs_of(lake)["labels"].to_list() == [None]
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -255,3 +257,184 @@ def test_a_real_trace_in_parts(tmp_path: Path, real_data: Callable[[str], Path],
     first, second = sorted(Random(seed).sample(range(1, len(spans)), 2))  # noqa: S311
     land_parts(tmp_path / "apart", spans[:first], spans[first:second], spans[second:])
     assert told(tmp_path / "apart") == told(tmp_path / "whole")
+
+
+A, B, C = "00000000000000aa", "00000000000000bb", "00000000000000cc"
+ONE, TWO = "0000000000000001", "0000000000000002"
+SAYS = [{"role": "assistant", "parts": [{"type": "text", "content": "Hi"}]}]
+
+
+def _bare(at: float, **more: Any) -> dict[str, Any]:
+    """Return a model's span that tells neither its model nor its words."""
+    return span("POST", at, lasts=0.5, gen_ai__operation__name="chat", **more)
+
+
+def _timeless(made: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in made.items() if name != "startTimeUnixNano"}
+
+
+APART = {
+    "the words, the model and the cost of a span around": (
+        chat(1, "Hi", [user("Go")], id=B, gen_ai__usage__cost=0.5), _bare(1.2, parent=B, **USAGE)
+    ),
+    "calls that both ask for": (
+        chat(1, [asks("f", "1", x=1)], [user("Go")], id=B),
+        chat(1.2, [asks("f", "1", x=1)], [user("Go")], lasts=0.5, parent=B),
+    ),
+    "calls that only the span around asks for": (
+        chat(1, [asks("f", "1", x=1)], [user("Go")], id=B), _bare(1.2, parent=B)
+    ),
+    "a call that did not run": (
+        chat(1, [asks("f", "1", x=1)], id=B), _bare(1.2, parent=B), tool("g", 3, parent=B)
+    ),
+    "two agents that answered": (
+        agent("r", 0, lasts=1, gen_ai__output__messages=SAYS, **USAGE),
+        agent("s", 2, lasts=1, gen_ai__output__messages=SAYS, **USAGE),
+    ),
+    "an agent that answered, and a tool": (
+        agent("r", 0, lasts=9, gen_ai__output__messages=SAYS, **USAGE), tool("f", 3)
+    ),
+    "a tool without a time": (
+        chat(5, "y"), chat(1, [asks("f")], id=A), _timeless(tool("f", parent=A)), chat(3, "x")
+    ),
+    "a circle": (chat(1, "a", id=A, parent=B, **USAGE), chat(2, "b", id=B, parent=A, **USAGE)),
+}  # fmt: skip
+"""Spans of one trace, of which any may land apart."""
+
+
+def all_told(lake: Path) -> tuple[list[Any], list[Any]]:
+    """Return what is told, with labels that do not tell where other spans stand."""
+    names = ("span_id", "model", "not_run")
+    runs, steps = told(lake)
+    labels = [json.loads(labels) for labels in steps_of(lake)["labels"]]
+    return runs, [
+        *zip(steps, [[one.get(n) for n in names] for one in labels], strict=True),
+        *steps_of(lake).select("error", "cost_usd").rows(),
+    ]
+
+
+@pytest.mark.parametrize("name", APART)
+def test_spans_apart_are_as_good_as_together(tmp_path: Path, name: str) -> None:
+    spans = APART[name]
+    land_parts(tmp_path / "whole", spans)
+    land_parts(tmp_path / "apart", spans[:1], spans[1:])
+    assert all_told(tmp_path / "apart") == all_told(tmp_path / "whole")
+
+
+def test_of_two_spans_inside_each_other_one_counts(lake: Path) -> None:
+    land_parts(lake, APART["a circle"])
+    assert steps_of(lake).select("content", "input_tokens").rows() == [("a", 30)]
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_three_spans_of_a_response_in_three_parts(
+    tmp_path: Path, lake: Path, order: tuple[int, ...]
+) -> None:
+    spans = [
+        chat(1, "Hi", [user("Go")], id=A, lasts=3, gen_ai__usage__cost=0.5, **USAGE),
+        chat(1.1, "Hi", [user("Go")], id=B, parent=A, lasts=2, **USAGE),
+        chat(1.2, "Hi", [user("Go")], id=C, parent=B, **USAGE),
+    ]
+    land_parts(tmp_path / "whole", spans)
+    land_parts(lake, *([spans[at]] for at in order))
+    assert all_told(lake) == all_told(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("parts", ["bc a", "c b bt", "c b a bt"])
+def test_spans_of_a_response_that_land_together_or_again(lake: Path, parts: str) -> None:
+    made = {
+        "a": chat(1, "Hi", id=A, lasts=3, **USAGE),
+        "b": chat(1.1, "Hi", id=B, parent=A, lasts=2, **USAGE),
+        "c": chat(1.2, "Hi", id=C, parent=B, **USAGE),
+        "t": tool("f", 9),
+    }
+    land_parts(lake, *([made[name] for name in part] for part in parts.split()))
+    assert steps_of(lake)["input_tokens"].sum() == 30
+
+
+def test_what_began_at_once_is_in_the_order_of_the_part_that_knows_both(lake: Path) -> None:
+    asked, ran = chat(1, "x", id=ONE), tool("f", 1, id=TWO)
+    land_parts(lake, [ran], [asked, ran])
+    assert steps_of(lake)["kind"].to_list() == ["llm_call", "tool_call"]
+
+
+def test_words_after_which_a_tool_ran_are_no_output(tmp_path: Path) -> None:
+    for name, parts in (("whole", [[0, 1]]), ("apart", [[0], [1]])):
+        spans = [chat(1, "Let me see"), tool("f", 2)]
+        land_parts(tmp_path / name, *([spans[at] for at in part] for part in parts))
+        assert runs_of(tmp_path / name)["final_output"].to_list() == [None]
+
+
+def test_a_span_is_as_the_part_knows_it_that_knows_more(lake: Path) -> None:
+    spans = [
+        agent("desk", 0, id=A), agent("sub", 1, id=B, parent=A, lasts=9),
+        tool("f", 2, id=C, parent=B), chat(3, "x", parent=B), chat(4, "y", parent=A),
+    ]  # fmt: skip
+    land_parts(lake, spans, [spans[2], tool("h", 20)])
+    assert steps_of(lake)["actor"].to_list() == ["sub", "sub", "agent", "agent"]
+
+
+def test_an_agents_own_answer_gives_way_to_a_model_below_another_agent(lake: Path) -> None:
+    root = agent("a", 0, id=A, gen_ai__output__messages=SAYS, **USAGE)
+    land_parts(lake, [root], [agent("b", 1, id=B, parent=A, lasts=9), chat(2, "Hi", parent=B)])
+    assert steps_of(lake)["kind"].to_list() == ["final"]
+    assert steps_of(lake)["input_tokens"].to_list() == [None]
+
+
+def test_the_run_is_what_its_parts_tell(tmp_path: Path) -> None:
+    """The first part to begin counts most; labels add up; a failure of any part stays."""
+    first = [agent("a", 0, lasts=1, user__id="u"), chat(0.5, "Hi")]
+    second = [
+        agent("b", 3, lasts=1, id=A, failed=True, session__id="t", task_id="t1", user__id="v"),
+        chat(3.5, "Ho", parent=A),
+    ]
+    for name, parts in (("a", [first, second]), ("b", [second, first])):
+        land_parts(tmp_path / name, *parts)
+        (row,) = runs_of(tmp_path / name).to_dicts()
+        assert (row["agent"], row["task_id"], row["status"]) == ("a", "t1", "error")
+        assert json.loads(row["labels"]) == {"user_id": "u", "session_id": "t"}
+        assert row["final_output"] == "Ho"
+
+
+def test_the_last_word_is_the_final_steps(lake: Path) -> None:
+    """What a nested agent says later is none."""
+    inner = agent("sub", 3, id=B, parent=A, lasts=2)
+    land_parts(lake, [agent("desk", 0, id=A), chat(1, "Done", parent=A), inner], [
+        agent("desk", 0, id=A), inner, chat(4, "Sub", parent=B),
+    ])  # fmt: skip
+    assert runs_of(lake)["final_output"].to_list() == ["Done"]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_part_without_times_tells_after_the_others(lake: Path, *, turned: bool) -> None:
+    timed = [chat(1, "x"), agent("a", 0)]
+    timeless = [_timeless(tool("f")), _timeless(agent("b"))]
+    land_parts(lake, *([timeless, timed] if turned else [timed, timeless]))
+    assert runs_of(lake)["agent"].to_list() == ["a"]
+
+
+def test_a_run_of_several_parts_stands_where_the_last_one_does_that_tells_of_it(
+    tmp_path: Path, lake: Path
+) -> None:
+    other = chat(1, "x", trace="f" * 32)
+    finished, begun = tool("f", 3, id=B), tool("f", 3, id=B, lasts=None)
+    paths = [
+        lines(tmp_path / f"{name}.jsonl", *(request(one) for one in spans))
+        for name, spans in (
+            ("a", [finished]), ("b", [other, chat(1)]), ("c", [begun, agent("a", 0, failed=True)])
+        )
+    ]  # fmt: skip
+    land(paths[:1], lake, workers=1)
+    land(paths[1:], lake, workers=1)
+    (row,) = runs_of(lake).filter(run_id=TRACE).to_dicts()
+    assert (row["source_path"].rsplit("/", 1)[-1], row["source_line"]) == ("b.jsonl", 2)
+    assert row["status"] == "error"
+
+
+def test_several_runs_of_a_batch_that_had_earlier_parts(tmp_path: Path, lake: Path) -> None:
+    traces = [f"{at:032x}" for at in range(5)]
+    early = [tool("f", 1, {"of": at}, trace=traces[at]) for at in (1, 3, 4)]
+    late = [tool("g", 2, {"of": at}, trace=trace) for at, trace in enumerate(traces)]
+    land_parts(lake, early, late)
+    land_parts(tmp_path / "whole", [*early, *late])
+    assert told(lake) == told(tmp_path / "whole")

@@ -92,6 +92,24 @@ def test_null_lists_and_windows_give_null(con: DuckDBPyConnection) -> None:
     assert unknown == [metric for metric in PATH if metric in repeats + tokens]
 
 
+def test_a_list_that_is_null_beside_others_gives_null_where_it_is_read(
+    con: DuckDBPyConnection,
+) -> None:
+    run = written("l c1. c1!")
+    of_keys = {"backtracking_rate", "backtracking_rate_calls", "n_backtracks"}
+    of_errors = {"error_rate", "n_errors"}
+    both = {"tool_precision", "n_clean"}
+    tokens = {"input_tokens", "output_tokens", "total_tokens"}  # not told by `written`
+    for column, readers in (
+        ("names", {"n_tools"}),
+        ("keys", of_keys | both),
+        ("is_errors", of_errors | both),
+        ("kinds", set(PATH)),
+    ):
+        found = path_of(con, run | {column: None})
+        assert {metric for metric, told in found.items() if told is None} == readers | tokens
+
+
 def test_usage(value: Callable[[str], Any]) -> None:
     assert value("n_turns([0, 0, NULL, 2])") == 2
     assert [value(f"n_turns({of})") for of in ("[NULL]", "[]", "NULL")] == [None] * 3

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         ("c1! l l l c2.", [], 3, 0),  # four steps: out of reach
         ("c1! c2! c3.", [], 5, 9 / 10),  # two and one: mean 1.5
         ("c1? c2!", [], 5, 0),  # a missing signal beside a known one is no failure
+        ("c1! c2?", [], 5, 1),  # and so it is a success
         ("c1. c2.", [], 5, None),
         ("c1? c2?", [], 5, None),
         ("", [], 5, None),

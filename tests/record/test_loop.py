@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -224,6 +225,26 @@ def test_a_decorated_tool_takes_the_call_the_response_asked_for(
     ]
 
 
+def test_of_calls_of_one_tool_each_takes_the_one_with_its_arguments(tmp_path: Path) -> None:
+    """Else the first: the agent may have read "9" as a number. Both at once are two, too."""
+    asked = [("c1", {"row": "9"}), ("c2", {"row": 7}), ("c3", {"row": 8}), ("c4", {"row": 8})]
+    with Recorder(tmp_path / "r.jsonl") as run:
+
+        @run.tool
+        async def seats(row: int) -> str:
+            await asyncio.sleep(0)
+            return f"{row}A"
+
+        async def agent() -> None:
+            await asyncio.gather(seats(8), seats(8), seats(7))
+            await seats(9)
+
+        run.loop().response(chat(None, *((call_id, "seats", args) for call_id, args in asked)))
+        asyncio.run(agent())
+    found = recorded(run, "call_id", "output", "labels")[1:]
+    assert found == [("c1", "9A", None), ("c2", "7A", None), ("c3", "8A", None), ("c4", "8A", None)]
+
+
 def test_call_ids_that_repeat_belong_to_the_nearest_response(tmp_path: Path) -> None:
     with Recorder(tmp_path / "r.jsonl") as run:
         loop = run.loop()
@@ -273,6 +294,27 @@ def test_a_request_that_fails_is_a_failed_llm_call(tmp_path: Path, later: bool) 
     ]
 
 
+def test_the_time_of_a_request_is_in_milliseconds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each look at this clock is a quarter of a second after the one before."""
+
+    async def later(**_: Any) -> dict[str, Any]:
+        return chat("Hello.")
+
+    def fails(**_: Any) -> None:
+        raise ConnectionError("reset")
+
+    monkeypatch.setattr("time.perf_counter", count(7, 0.25).__next__)
+    with Recorder(tmp_path / "r.jsonl") as run:
+        loop = run.loop()
+        loop.wrap(lambda **_: chat("Hello."))(messages=[])
+        asyncio.run(loop.wrap(later)(messages=[]))
+        with pytest.raises(ConnectionError):
+            loop.wrap(fails)(messages=[])
+    assert recorded(run, "duration_ms") == [(250,)] * 3
+
+
 def test_what_was_sent_before_is_not_recorded_again(tmp_path: Path) -> None:
     yes = {"role": "user", "content": "yes"}
     with Recorder(tmp_path / "r.jsonl") as run:
@@ -282,6 +324,32 @@ def test_what_was_sent_before_is_not_recorded_again(tmp_path: Path) -> None:
         loop.request(messages=[yes])  # a history cut short tells nothing new
         loop.request(input="yes", previous_response_id="resp_1")  # one continued does
     assert recorded(run, "content", "turn_index") == [("yes", 0), ("yes", 1), ("yes", 2)]
+
+
+def test_a_result_answers_its_call_though_another_said_the_same(tmp_path: Path) -> None:
+    """The loop sends no history: the second request shows "ok" as often as the first."""
+    with Recorder(tmp_path / "r.jsonl") as run:
+        loop = run.loop()
+        for call_id in ("c1", "c2"):
+            loop.response(chat(None, (call_id, "book", {"id": call_id})))
+            loop.request(messages=[{"role": "tool", "tool_call_id": call_id, "content": "ok"}])
+    assert recorded(run, "call_id", "output")[1::2] == [("c1", "ok"), ("c2", "ok")]
+
+
+def test_a_call_that_names_no_arguments_has_none(tmp_path: Path) -> None:
+    response = chat(None, ("c1", "meals", {}))
+    del response["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"]
+    with Recorder(tmp_path / "r.jsonl") as run:
+        run.loop().response(response)
+    assert recorded(run, "tool_name", "tool_args")[1:] == [("meals", {})]
+
+
+def test_the_model_named_first_is_the_runs(tmp_path: Path) -> None:
+    with Recorder(tmp_path / "r.jsonl") as run:
+        loop = run.loop()
+        for model in ("", "first", "second"):
+            loop.response({**chat("Hm."), "model": model})
+    assert run.record["model"] == "first"
 
 
 def test_a_loop_cut_off_has_no_final(tmp_path: Path) -> None:
@@ -364,6 +432,23 @@ def test_tools_that_openai_runs_answer_in_the_response(tmp_path: Path) -> None:
         ("tool_call", "local_shell", "a b", False),
     ]
     assert run.record["steps"][1]["tool_args"] == action
+
+
+def test_an_image_is_what_a_tool_returned_where_the_vendor_ran_it(tmp_path: Path) -> None:
+    """What the client sends has its text recorded, and an image has none."""
+    plot = [{"type": "image", "url": "https://host/plot.png"}]
+    response = responses(None, ("c1", "draw", {}))
+    response["output"].append(
+        {"type": "code_interpreter_call", "id": "i1", "code": "plot()", "outputs": plot}
+    )
+    with Recorder(tmp_path / "r.jsonl") as run:
+        loop = run.loop()
+        loop.response(response)
+        loop.request(input=[{"type": "function_call_output", "call_id": "c1", "output": plot}])
+    assert recorded(run, "tool_name", "output", "labels")[1:] == [
+        ("draw", None, None),
+        ("code_interpreter", plot, None),
+    ]
 
 
 def test_loops_of_many_threads_share_a_run(tmp_path: Path) -> None:

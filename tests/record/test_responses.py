@@ -171,12 +171,24 @@ def test_an_answer_after_tools_that_the_vendor_ran_is_the_final(record: Any) -> 
         assert (run["final_output"], run["completed"]) == ("It is dry.", True)
 
 
+def test_what_stopped_an_answer_is_told_of_it_alone(record: Any) -> None:
+    searched = (
+        {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}},
+        {"type": "web_search_tool_result", "tool_use_id": "s", "content": [{"url": "u"}]},
+    )
+    run = record(blocks(*searched, text("It is"), stop="max_tokens"))
+    assert [(step["kind"], step.get("labels")) for step in run["steps"]] == [
+        ("llm_call", None), ("tool_call", None), ("final", {"stop_reason": "max_tokens"}),
+    ]  # fmt: skip
+
+
 def test_a_text_that_citations_part_is_one_text(record: Any) -> None:
     cited = {**text("it is dry"), "citations": [{"type": "char_location"}]}
     run = record(
         blocks({"type": "thinking", "thinking": "…"}, text("I read that "), cited, text("."))
     )
     assert run["final_output"] == "I read that it is dry."
+    assert record(blocks(text("Dry."), text("Go.")))["final_output"] == "Dry.\nGo."
 
 
 def test_a_result_that_a_pause_held_back_answers_its_call(record: Any) -> None:

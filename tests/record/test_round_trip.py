@@ -172,7 +172,18 @@ def test_every_field_lands(tmp_path: Path) -> None:
 def test_an_answer_told_twice_is_one_step(tmp_path: Path) -> None:
     with Recorder(tmp_path / "runs.jsonl") as run:
         run.llm_call("Two.\n", input_tokens=8, output_tokens=4)
-        run.final("Two.")
+        run.final("Two.", input_tokens=9, cost_usd=0.5)
     (step,) = run.record["steps"]
-    assert (step["kind"], step["input_tokens"]) == ("final", 8)
+    assert (step["kind"], step["input_tokens"], step["cost_usd"]) == ("final", 8, 0.5)
     assert run.record["final_output"] == "Two."
+
+
+def test_an_answer_that_says_something_else_is_a_step_of_its_own(tmp_path: Path) -> None:
+    with Recorder(tmp_path / "runs.jsonl") as run:
+        run.message("user", "Two.")
+        run.final("Two.")
+    with Recorder(tmp_path / "runs.jsonl") as other:
+        other.llm_call(None)
+        other.final("Two.")
+    found = [[step["kind"] for step in one.record["steps"]] for one in (run, other)]
+    assert found == [["message", "final"], ["llm_call", "final"]]

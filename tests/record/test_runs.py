@@ -18,6 +18,7 @@ from pipeline.record import Recorder, RecordWarning
 from pipeline.workbench import query
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -54,6 +55,15 @@ def test_without_a_final_nothing_is_said_of_completion(tmp_path: Path) -> None:
     assert [step["kind"] for step in line["steps"]] == ["llm_call"]
 
 
+def test_a_final_that_was_told_is_the_answer(tmp_path: Path) -> None:
+    said = {"role": "assistant", "content": "Bye."}
+    with Recorder(tmp_path / "r.jsonl") as run:
+        run.final("Two.")
+        run.loop().response({"choices": [{"message": said}]})
+    assert [step["kind"] for step in run.record["steps"]] == ["final", "llm_call"]
+    assert run.record["final_output"] == "Two."
+
+
 def test_the_system_prompt_is_hashed_once_and_not_kept(tmp_path: Path) -> None:
     with Recorder(tmp_path / "r.jsonl") as run:
         run.message("system", "Be brief.")
@@ -84,6 +94,36 @@ def test_a_run_begins_in_a_with_statement_and_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "tell",
+    [
+        lambda run: run.tool_call("search"),
+        lambda run: run.message("user", "Hi"),
+        lambda run: run.final("Two."),
+        lambda run: run.outcome(success=True),
+    ],
+    ids=["tool_call", "message", "final", "outcome"],
+)
+def test_nothing_is_told_of_a_run_before_it_begins(tmp_path: Path, tell: Callable) -> None:
+    run = Recorder(tmp_path / "r.jsonl")
+    with pytest.raises(InputError, match="has not begun"):
+        tell(run)
+    with run:
+        assert run.record["steps"] == []
+    assert "success" not in run.record
+
+
+def test_what_an_outcome_does_not_say_stays_as_it_was(tmp_path: Path) -> None:
+    said = {"success": True, "reward": 0.5, "completed": False, "final_state": {"n": 1}}
+    with Recorder(tmp_path / "r.jsonl", labels={"a": 1}) as run:
+        run.outcome(**said, labels={"b": 2})
+        run.outcome()
+        run.final("Two.")
+        assert said.items() <= run.record.items()
+    assert said.items() <= run.record.items()
+    assert run.record["labels"] == {"a": 1, "b": 2}
+
+
+@pytest.mark.parametrize(
     ("told", "message"),
     [
         ({"input_tokens": "many"}, "input_tokens is 'many'; a whole number was expected"),
@@ -99,6 +139,17 @@ def test_a_run_begins_in_a_with_statement_and_once(tmp_path: Path) -> None:
 def test_a_number_that_is_none_is_refused(tmp_path: Path, told: dict, message: str) -> None:
     with Recorder(tmp_path / "r.jsonl") as run, pytest.raises(InputError, match=message):
         run.llm_call("Hm.", **told)
+
+
+@pytest.mark.parametrize(
+    ("error", "failed"),
+    [(None, False), (False, False), ("", False), (True, True), ("sold out", True), (0, True)],
+)
+def test_what_tells_of_an_error(tmp_path: Path, error: object, failed: bool) -> None:
+    with Recorder(tmp_path / "r.jsonl", trial="3") as run:
+        run.tool_call("book", error=error)
+    assert run.record["steps"][0]["is_error"] is failed
+    assert run.record["trial"] == 3
 
 
 def test_names_may_be_of_any_type_and_land(tmp_path: Path) -> None:

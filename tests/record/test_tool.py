@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from pipeline.record import Recorder, RecordWarning
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
     from pathlib import Path
 
 
@@ -49,6 +50,22 @@ def test_arguments_are_named_as_the_function_names_them(
     assert step["output"] == found
     assert step["is_error"] is False
     assert step["duration_ms"] >= 0
+
+
+def test_the_time_of_a_call_is_in_milliseconds(sink: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each look at this clock is a quarter of a second after the one before."""
+
+    async def later() -> None: ...
+
+    def items() -> Iterator[int]:
+        yield 1
+
+    monkeypatch.setattr("time.perf_counter", itertools.count(7, 0.25).__next__)
+    with Recorder(sink) as run:
+        run.tool(search)("x")
+        asyncio.run(run.tool(later)())
+        list(run.tool(items)())
+    assert [step["duration_ms"] for step in steps(run)] == [250] * 3
 
 
 def test_it_is_still_the_function(sink: Path) -> None:
@@ -149,12 +166,35 @@ def test_calls_are_in_the_order_they_began_and_flagged(sink: Path) -> None:
     assert told == [("outer", False), ("inner", False), ("inner", True)]
 
 
+def test_a_repeat_is_flagged_within_eight_steps_that_are_no_messages(sink: Path) -> None:
+    with Recorder(sink) as run:
+        for steps_between in (0, 7, 8):
+            for _ in range(steps_between):
+                run.llm_call("Hm.")
+                run.message("tool", "…")
+            run.tool_call("search", {"q": "x"})
+    calls = [step for step in steps(run) if step["kind"] == "tool_call"]
+    assert [call["reported_backtrack"] for call in calls] == [False, True, False]
+
+
 def test_after_the_run_a_tool_works_on_unrecorded(sink: Path) -> None:
     with Recorder(sink, run_id="r") as run:
         tool = run.tool(search)
-    with pytest.warns(RecordWarning, match="run 'r' has ended: a call of 'search'"):
+        later = run.tool(name="later")(_later)
+    with pytest.warns(RecordWarning, match="run 'r' has ended: a call of 'search'") as told:
         assert tool("x") == search("x")
+    with pytest.warns(RecordWarning, match="a call of 'later'") as told_later:
+        assert asyncio.run(_calling(later)) == 1
     assert steps(run) == []
+    assert [one[0].filename for one in (told, told_later)] == [__file__] * 2
+
+
+async def _later() -> int:
+    return 1
+
+
+async def _calling(tool: Callable[[], Awaitable[int]]) -> int:
+    return await tool()
 
 
 def test_a_tool_at_work_when_the_run_ends_is_told_of(sink: Path) -> None:

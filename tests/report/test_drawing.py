@@ -108,3 +108,48 @@ def test_large_means_are_named_shortly_and_others_in_full():
 
 def test_the_same_figures_the_same_picture():
     assert lanes([PART, OTHER], AXIS) == lanes([PART, OTHER], AXIS)
+
+
+WIDE = Axis(0.0, 1e19, [0.0, 2e18, 4e18, 6e18, 8e18, 1e19], "tokens")
+MANY = PART._replace(
+    bars=[{"low": 0.0, "high": 5e18, "n": 3}, {"low": 5e18, "high": 1e19, "n": 1}],
+    points=[{"value": 0.0, "share": 0.0}, {"value": 1e19, "share": 1.0}],
+    marks={"p50": 4.611686018427388e18},
+    name="a",
+)
+HUGE_DAYS = [
+    {"bucket": f"2026-03-0{n}", "mean": n * 1e18, "low": 1e18, "high": 9e18, "move": None}
+    for n in (1, 2)
+]
+HUGE_CHANGES = [{"metric": "m", "delta": 3e18, "low": -9e18, "high": 9e18, "verdict": "worse"}]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: histogram(MANY, WIDE),
+        lambda: running(MANY, WIDE),
+        lambda: lanes([MANY, MANY._replace(name="b")], WIDE),
+        lambda: curves([MANY, MANY._replace(name="b")], WIDE),
+        lambda: over_time(HUGE_DAYS, "tokens", fraction=False),
+        lambda: changes(HUGE_CHANGES),
+    ],
+)
+def test_sums_of_tokens_near_2_to_the_62_leave_room_on_an_axis(make):
+    """Written out, nineteen digits and their commas ran into each other."""
+    texts = [element.text or "" for element in ET.fromstring(make()).iter("text")]  # noqa: S314 - same
+    figures = [text for text in texts if re.search(r"\d", text)]
+    assert any("e+18" in text for text in figures)
+    assert max(map(len, figures)) <= len("p50 4.612e+18")
+    assert not [text for text in figures if re.search(r"\d{4}|,\d", text)]
+
+
+@pytest.mark.parametrize(
+    ("high", "named"),
+    [(10.0, "10"), (80_000.0, "80,000"), (4e5, "400k"), (8e6, "8M"), (2e9, "2e+9")],
+)
+def test_numbers_on_an_axis_are_as_short_as_they_need(high, named):
+    axis = Axis(0.0, high, [0.0, high / 2, high], "tokens")
+    part = PART._replace(bars=[{"low": 0.0, "high": high, "n": 3}], marks={})
+    texts = {element.text for element in ET.fromstring(histogram(part, axis)).iter("text")}  # noqa: S314 - same
+    assert named in texts

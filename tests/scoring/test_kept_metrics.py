@@ -27,7 +27,7 @@ from pipeline.sample import example
 from pipeline.schema import ScoreKeys
 from pipeline.scoring import score
 from pipeline.scoring.batch import run_columns, score_batch, step_columns
-from pipeline.tasks import latest_tasks
+from pipeline.tasks import TaskFolders
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,9 +58,11 @@ def toml(folder: Path, names: list[str], *, calls: bool = True) -> str:
 
 
 def each_batch(lake: Lake, rules: Policy) -> list[Scored]:
-    latest = latest_tasks(lake)
+    known = TaskFolders.of(lake)
     return [
-        score_batch(lake, b, tasks_of(b, latest), rules) for b in lake.batches() if b.rows("runs")
+        score_batch(known, b, tasks_of(b, known.latest), rules)
+        for b in lake.batches()
+        if b.rows("runs")
     ]
 
 

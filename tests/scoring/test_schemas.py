@@ -15,7 +15,7 @@ from scoring.judging import add, scored, uncaptured
 from pipeline.checks import check
 from pipeline.lake import Lake
 from pipeline.scoring import schemas
-from pipeline.tasks import latest_tasks
+from pipeline.tasks import TaskFolders
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -188,5 +188,5 @@ def test_argument_texts_are_read_only_for_schemas(tmp_path: Path) -> None:
 def columns(folder: Path, landed: dict[str, Any]) -> tuple[str, ...]:
     """Return the step columns to read once the task has landed."""
     add(folder / "lake", "tasks", landed)
-    lake = Lake.open(folder / "lake")
-    return schemas.step_columns(schemas.in_force(lake, latest_tasks(lake)))
+    known = TaskFolders.of(Lake.open(folder / "lake"))
+    return schemas.step_columns(schemas.in_force(known, known.latest))

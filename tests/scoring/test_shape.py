@@ -17,7 +17,7 @@ from pipeline.schema import References, Runs, Steps
 from pipeline.scoring import score
 from pipeline.scoring.batch import run_columns, score_batch, step_columns
 from pipeline.scoring.matching.references import KEYS
-from pipeline.tasks import latest_tasks
+from pipeline.tasks import TaskFolders
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +38,8 @@ def lake(tmp_path: Path) -> Lake:
 
 def scored(lake: Lake, policy: Policy = DEFAULT) -> Scored:
     (batch,) = lake.batches()
-    return score_batch(lake, batch, tasks_of(batch, latest_tasks(lake)), policy)
+    known = TaskFolders.of(lake)
+    return score_batch(known, batch, tasks_of(batch, known.latest), policy)
 
 
 def keep_only(lake: Lake, table: str, columns: set[str]) -> None:

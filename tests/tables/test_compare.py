@@ -8,6 +8,7 @@ from itertools import count
 from math import sqrt
 from statistics import stdev
 
+import numpy as np
 import polars as pl
 import pytest
 from arms import ARMS, BASELINE, CANDIDATE, arms, lake_of
@@ -20,6 +21,7 @@ from pipeline.cli.encode import encode
 from pipeline.duck import connect
 from pipeline.errors import InputError, QueryError, UnknownNameError
 from pipeline.scoring import score
+from pipeline.statistics.bootstrap import resample
 from pipeline.tables import arms as arms_module
 from pipeline.tables.compare import compare
 from pipeline.tables.gate import gate
@@ -61,6 +63,16 @@ class TestMeans:
         assert (by_task["baseline_mean"], by_task["candidate_mean"]) == (0.75, 0.375)
         assert (by_trial["baseline_mean"], by_trial["candidate_mean"]) == (0.5, 0.75)
         assert (by_trial["n_baseline"], by_trial["baseline_p50"]) == (1, 0.5)
+        assert (by_trial["n_candidate"], by_trial["delta"]) == (1, 0.25)
+
+    def test_paired_by_trial_every_run_of_a_task_counts_for_what_is_covered(self, lake):
+        """Task b has no pair of trials: the candidate's failed. Task c is the baseline's alone."""
+        runs = arms("f1", [("a", 0.5, 0.5), ("b", 0.5, None), ("c", [0.5, 0.5], [])])
+        gone = pl.when(pl.col("f1").is_null()).then(pl.lit("error")).otherwise(pl.lit("ok"))
+        made = lake(runs.with_columns(run_status=gone, status=_score_status(gone)))
+        found = compare(made, **ARMS, metrics=["f1"], pair="trial")
+        assert (one(found, "f1")["n_tasks"], one(found, "f1")["n_uncovered"]) == (1, 2)
+        assert found.tables["only_in"].rows() == [("baseline", None, "c", 2)]
 
     def test_trials_without_a_number_pair_with_such_alone(self, lake):
         """The numbered trials, 0 against 1, share no number: .25 and .75 spread, no more."""
@@ -144,6 +156,13 @@ class TestVerdict:
         assert (row["verdict"], row["n_worse"], row["n_better"]) == ("worse", 19, 0)
         assert row["delta"] == pytest.approx(0.1)
         assert 0 < row["ci_low"] < row["delta"] < row["ci_high"]
+
+    def test_the_interval_leaves_out_a_fortieth_on_either_side(self, lake):
+        made = lake(arms("f1", [(f"{i:02}", 0.5, 0.5 + i / 64) for i in range(12)]))
+        row = one(compare(made, **ARMS, metrics=["f1"], seed=3), "f1")
+        drawn = resample(np.arange(12) / -64, seed=3)
+        bounds = (-drawn.upper(0.025), -drawn.lower(0.025))
+        assert (row["ci_low"], row["ci_high"]) == pytest.approx(bounds, abs=1e-12)
 
     def test_a_rise_of_f1_is_better(self, lake):
         made = lake(arms("f1", [(i, 0.1, 0.1 + 0.01 * i) for i in range(1, 20)]))

@@ -112,6 +112,13 @@ class TestPass:
         bounds = f"95% bounds {row['lower']:.4g} and {row['upper']:.4g}"
         assert row["reason"].startswith(f"drop {row['drop']:.4g}, {bounds}, ")
 
+    def test_what_would_have_been_found_is_beyond_what_is_allowed(self, judge):
+        """5 of 10 lost: s = √(5/18), its error 1/6; found from .5 on and t(.8, 9) = .8834 errors."""
+        row = only(judge(changes(5, 0, 5), rule(max_drop=0.5)))
+        assert (row["verdict"], row["drop"]) == ("inconclusive", 0.5)
+        assert row["mde"] == pytest.approx(0.5 + 0.8834 / 6, abs=1e-4)
+        assert "a drop of 0.647 would be found" in row["reason"]
+
     def test_equal_drops_say_nothing_of_what_would_have_been_found(self, judge):
         """Three tasks, .2 each: no larger drop would be found either."""
         row = only(judge(arms("f1", [(i, 0.9, 0.7) for i in range(3)]), rule("f1", max_drop=0.05)))

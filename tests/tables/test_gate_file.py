@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 from arms import ARMS, BASELINE, CANDIDATE, arms, lake_of
 from scipy import stats
@@ -130,6 +131,70 @@ class TestSelfTest:
         row = only(self_test(lake, gate=path, splits=300))
         # 8 or more of 10 coins fall that way with probability .0547; mid-p is .0327 at 8, .1133 at 7
         assert row["false_alarm_rate"] == pytest.approx(0.0547, abs=0.035)
+
+    def test_one_split_is_one_verdict(self, tmp_path):
+        """Equal halves pass; Wilson's interval of 0 of 1 is [0, z²/(1 + z²)]."""
+        lake = lake_of(tmp_path / "lake", arms("f1", [(i, [i / 9] * 2, []) for i in range(9)]))
+        row = only(self_test(lake, splits=1))
+        assert (row["n_splits"], row["n_pass"], row["false_alarm_rate"]) == (1, 1, 0.0)
+        square = stats.norm.ppf(0.975) ** 2
+        assert (row["ci_low"], row["ci_high"]) == pytest.approx((0, square / (1 + square)))
+
+    def test_the_seed_of_the_file_draws_the_halves(self, tmp_path):
+        """One trial each way: McNemar's test needs no bootstrap, so that only halves differ."""
+        lake = lake_of(
+            tmp_path / "lake", arms("success", [(i, [True, i % 2 == 0], []) for i in range(20)])
+        )
+        alarms = []
+        for seed in (1, 2, 1):
+            path = tmp_path / "g.toml"
+            path.write_text(f"seed = {seed}\n[[gate]]\n{rule(max_drop=0)}\n")
+            alarms.append(only(self_test(lake, gate=path, splits=300))["n_fail"])
+        assert alarms[0] == alarms[2] != alarms[1]
+
+    @pytest.mark.parametrize(("metric", "trials"), [("n_calls", [9, 11]), ("f1", [0.45, 0.55])])
+    def test_a_relative_limit_is_a_share_of_the_half_that_is_the_baseline(
+        self, tmp_path, metric, trials
+    ):
+        """9 and 11 are 2 apart: more than a tenth of either, less than a quarter."""
+        lake = lake_of(tmp_path / "lake", arms(metric, [(i, trials, []) for i in range(9)]))
+        limits = (rule(metric, max_drop_relative=share) for share in (0.1, 0.25))
+        found = self_test(lake, gate=write(tmp_path / "g.toml", *limits), splits=100)
+        tenth, quarter = found.rows.to_dicts()
+        assert (quarter["n_pass"], quarter["n_fail"]) == (100, 0)
+        assert tenth["n_pass"] < 100
+
+    def test_what_is_no_flag_is_judged_by_the_bootstrap(self, tmp_path):
+        """Four tasks fall one way in 1 of 16 splits, whichever way the fifth, a hundredth, falls.
+
+        To McNemar it would be 4 against 1, mid-p .109, in half of those.
+        """
+        values = [*((i, [0, 1], []) for i in range(4)), ("small", [0, 0.01], [])]
+        lake = lake_of(tmp_path / "lake", arms("f1", values))
+        path = write(tmp_path / "g.toml", rule("f1", max_drop=0))
+        row = only(self_test(lake, gate=path, splits=2000))
+        assert row["false_alarm_rate"] == pytest.approx(1 / 16, abs=0.015)
+
+    def test_of_three_trials_either_half_may_have_two(self, tmp_path):
+        """Of 0, 0 and 1 the halves are 1 apart in 1 split of 3, else a half, either way alike.
+
+        Four tasks fall one way in 1 of 16 splits, in 1 of 81 by a half each, which is allowed.
+        """
+        lake = lake_of(tmp_path / "lake", arms("f1", [(i, [0, 0, 1], []) for i in range(4)]))
+        path = write(tmp_path / "g.toml", rule("f1", max_drop=0.55, min_tasks=4))
+        row = only(self_test(lake, gate=path, splits=1000))
+        assert row["false_alarm_rate"] == pytest.approx(1 / 16 - 1 / 81, abs=0.02)
+
+    def test_only_tasks_with_two_values_are_split(self, tmp_path):
+        values = [("two", [0.5, 0.5], []), ("three", [0.5] * 3, []), ("one", [0.5, None], [])]
+        runs = arms("f1", [*values, ("gone", [0.5, 0.5], [])], other=1)
+        runs = runs.with_columns(task_id=pl.when(pl.col("task_id") != "gone").then("task_id"))
+        limits = (rule(name, max_drop=0.1) for name in ("f1", "recall"))
+        found = self_test(
+            lake_of(tmp_path / "lake", runs), gate=write(tmp_path / "g.toml", *limits), splits=9
+        )
+        counts = ["n_tasks", "n_splits", "n_pass", "n_fail", "false_alarm_rate"]
+        assert found.rows.select(counts).rows() == [(2, 9, 9, 0, 0.0), (0, 0, 0, 0, None)]
 
     def test_single_trials_cannot_be_split(self, tmp_path):
         lake = lake_of(tmp_path / "lake", arms("f1", [("a", 1.0, []), ("b", 0.5, [])]))

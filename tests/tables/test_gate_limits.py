@@ -95,6 +95,10 @@ class TestOwnLimits:
         assert (row["verdict"], row["coverage"], row["n_uncovered"]) == ("not judgeable", 0.5, 1)
 
 
+UNDEFINED = -1.0
+"""Stands for null by the metric's own rule."""
+
+
 def lost(runs, status):
     """Give the runs without a value that status."""
     gone = pl.any_horizontal(pl.col("f1").is_null())
@@ -150,6 +154,23 @@ class TestCoverage:
         runs = lost(arms("f1", values), "error")
         row = only(judge(runs, rule("f1", max_drop=0)))
         assert (row["verdict"], row["coverage"], row["n_uncovered"]) == ("pass", 1.0, 0)
+
+    @pytest.mark.parametrize(
+        ("baseline", "candidate"),
+        [
+            ([0.5, None], [0.5, None, UNDEFINED]),  # another number of runs
+            ([0.5, None, UNDEFINED], [0.5, None, None]),  # of losses
+            ([0.5, 0.5, None], [0.5, UNDEFINED, None]),  # of values
+            ([0.5, None], [0.25, None]),  # another mean
+        ],
+    )
+    def test_arms_that_differ_in_anything_do_not_cover_each_other(self, judge, baseline, candidate):
+        values = [*((i, 0.5, 0.5) for i in range(9)), ("x", baseline, candidate)]
+        runs = lost(arms("f1", values), "error").with_columns(
+            f1=pl.when(pl.col("f1") != UNDEFINED).then("f1")
+        )
+        row = only(judge(runs, rule("f1", max_drop=0.5)))
+        assert (row["verdict"], row["n_uncovered"]) == ("not judgeable", 1)
 
     def test_nothing_but_lost_runs_does_whatever_the_baseline_lost(self, judge):
         values = [*((i, 0.5, 0.5) for i in range(9)), ("x", [0.5, None, None], [None])]

@@ -214,12 +214,19 @@ def test_a_step_limit_is_no_infrastructure_failure(lake_of):
     assert (row["pass_at_k_scored"], row["coverage"]) == (0.0, 1.0)
 
 
-def test_runs_without_a_task_are_left_out_and_told(lake_of):
-    result = passk(lake_of([*task("t", "+"), {"success": False}, {"success": False}]), k=[1])
+@pytest.mark.parametrize(
+    ("agents", "told"),
+    [
+        ("", []),
+        ("x", ["1 run without a task id left out"]),
+        ("xxy", ["3 runs without a task id left out"]),
+    ],
+)
+def test_runs_without_a_task_are_left_out_and_told(lake_of, agents, told):
+    lone = [{"success": False, "agent": agent} for agent in agents]
+    result = passk(lake_of([*task("t", "+"), *lone]), k=[1])
     assert result.rows["pass_at_k"].to_list() == [1.0]
-    assert result.notes[1:] == [
-        "a trial passes if success", "2 runs without a task id left out",
-    ]  # fmt: skip
+    assert result.notes[1:] == ["a trial passes if success", *told]
 
 
 def test_no_task_is_no_row(lake_of):
@@ -259,6 +266,10 @@ class TestRule:
         with pytest.raises(QueryError, match=r"^--pass "):
             passk(lake_of(self.RUNS), rule=rule)
 
+    def test_a_blank_is_no_rule(self, lake_of):
+        with pytest.raises(InputError, match="--pass is empty"):
+            passk(lake_of(self.RUNS), rule=" ")
+
     def test_several_statements_are_refused(self, lake_of):
         with pytest.raises(InputError, match="one condition"):
             passk(lake_of(self.RUNS), rule="true) FROM scores; SELECT (true")
@@ -287,6 +298,12 @@ class TestTasks:
                 ("u", 1, 1 / 3, 1 / 3, 4, 1, 1, 0.5, 0.5, 0.5),
                 ("u", 2, 2 / 3, 0.0, 4, 1, 1, 1.0, 0.0, 0.5),
             ]
+        ]  # fmt: skip
+
+    def test_tasks_alike_are_a_row_each(self, lake_of):
+        rows = passk(lake_of([*task("t", "+-"), *task("u", "-+")]), k=[1, 2], tasks=True).rows
+        assert rows.select("task_id", "k", "pass_at_k").rows() == [
+            ("t", 1, 0.5), ("t", 2, 1.0), ("u", 1, 0.5), ("u", 2, 1.0),
         ]  # fmt: skip
 
     def test_an_arms_figure_is_the_mean_of_its_tasks(self, lake_of):
@@ -318,9 +335,13 @@ def test_many_trials_are_exact():
     assert estimate(2000, 1, 1000).at == Fraction(1, 2)
 
 
-def test_k_is_at_least_1(lake_of):
-    with pytest.raises(InputError, match=r"k 0: .*k is 1 to"):
-        passk(lake_of([]), k=[1, 0])
+def test_k_is_at_least_1_and_a_number_the_table_holds(lake_of):
+    lake = lake_of(task("t", "+-"))
+    for k in (0, 2**31):
+        with pytest.raises(InputError, match=rf"k {k}: .*k is 1 to 2147483647"):
+            passk(lake, k=[1, k])
+    assert one(lake, k=[2**31 - 1])["n_eligible"] == 0
+    assert passk(lake).rows["k"].to_list() == [1, 2, 4]
 
 
 def test_per_task_keeps_the_order_of_tasks_and_ks():

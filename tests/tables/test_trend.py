@@ -186,6 +186,14 @@ class TestChange:
         error = 0.07 / 3 + 0.0625 / 19
         assert row["delta_high"] - row["delta"] == pytest.approx(4.302653 * sqrt(error), abs=1e-6)
 
+    @pytest.mark.parametrize("metric", ["f1", "cost_usd"])
+    def test_a_change_of_what_has_a_range_is_within_it(self, lake_of, metric):
+        """Two tasks each: se² = .01 and .04, so t(1)·√.05 = 2.841 either way of 0."""
+        old, new = values("old", 0, [0.4, 0.6], metric), values("new", 1, [0.3, 0.7], metric, 2)
+        row = changes(lake_of([*old, *new]), metric=metric)[1]
+        reach = 1 if metric == "f1" else 12.7062047 * sqrt(0.05)
+        assert interval(row) == pytest.approx((-reach, reach), abs=1e-6)
+
     def test_tasks_that_all_move_alike_are_judged_as_if_unpaired(self, lake_of):
         """Every task takes one step more: half t(29)·√(2·s²/30), s² = 2/3·30/29."""
         steps = [1, 2, 3] * 10

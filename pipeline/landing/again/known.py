@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 from xxhash import xxh3_128_hexdigest
 
+from pipeline.lake import oldest_first
 from pipeline.landing.again.standing import Standing
 from pipeline.schema import Runs, Tasks
 
@@ -36,18 +37,21 @@ class Known:
         self._identities = pl.DataFrame(schema={_IDENTITY: pl.UInt64})
         self._gone: dict[str, set[int]] = {}
         self.standing = Standing()
-        self._tasks: set[str] = set()
+        self._tasks: set[str] = set()  # the names of the folders that were read
         self.latest = Tasks.empty()
         self.sequence = 0
         self.reference_sets = pl.Series("reference_set", [], dtype=pl.String)
 
     def refresh(self) -> None:
         """Read the folders that came since."""
-        batches, tasks = self.lake.batches(), self.lake.tasks()
+        # Manifests of known folders are not read again: by name, not by age as `lake.tasks` does.
+        batches, tasks = self.lake.batches(), self.lake.folders("tasks")
         if not self._batches.keys() <= {batch.name for batch in batches}:
             self._forget()
         self._add_batches([batch for batch in batches if batch.name not in self._batches])
-        self._add_tasks([folder for folder in tasks if folder.name not in self._tasks])
+        self._add_tasks(
+            oldest_first([folder for folder in tasks if folder.name not in self._tasks])
+        )
 
     def _add_batches(self, batches: Sequence[Folder]) -> None:
         files = [batch.file("runs", [_IDENTITY]) for batch in batches if batch.rows("runs")]

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 import polars as pl
 
-from pipeline.landing.traces.answers import RESPONSES, Row
 from pipeline.landing.traces.labels import SPAN
 from pipeline.landing.traces.trace import model_of
 from pipeline.landing.traces.union import united
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pipeline.landing.again.copies import Copy
+    from pipeline.landing.traces.answers import Row
 
 _PLACE = ("source_path", "source_line", "identity")
 _STANDING = frozenset((*_PLACE, "landed_at", "run_key", "part"))
@@ -85,27 +85,32 @@ def merged(parts: Sequence[Part]) -> tuple[Part, int]:
     """Return the parts of a trace as one, and the number of the last one that it has a step of."""
     own = [part.copied(number) for number, part in enumerate(parts)]
     steps = united([part.steps for part in own])
-    last = max((step.part for step in steps), default=len(own) - 1)
-    return Part(_run(own, steps), steps), last
+    last = max(step.part for step in steps)
+    return Part(_run([_without_last_word(part) for part in parts], steps), steps), last
 
 
-def _run(parts: Sequence[Part], steps: list[Row]) -> dict[str, Any]:
+def _without_last_word(part: Part) -> dict[str, Any]:
+    """Return a part's row without the output that is its `final` step's: the whole has another."""
+    words = [step.content for step in part.steps if step.kind == "final"]
+    return {**part.run, "final_output": None} if part.run["final_output"] in words else part.run
+
+
+def _run(runs: Sequence[dict[str, Any]], steps: list[Row]) -> dict[str, Any]:
     """Return the run's row: what the first part to begin tells, then the others."""
-    by_start = sorted((part.run for part in parts), key=_begins)
+    by_start = sorted(runs, key=_begins)
     both = sorted(by_start, key=lambda run: run["n_rows"] == 0)  # who did the work knows best
     labels = [msgspec.json.decode(one["labels"] or "{}") for one in reversed(both)]
     finals = [step.content for step in steps if step.kind == "final" and step.content is not None]
     ended = [one for one in both if one["ended_at"] is not None]
     last = max(ended, key=lambda one: one["ended_at"]) if ended else both[-1]
-    answers = [step for step in steps if step.kind in RESPONSES]
     told = {name: value for one in labels for name, value in one.items()}
-    run = {name: _told(name, both) for name in parts[-1].run}
+    run = {name: _told(name, both) for name in runs[-1]}
     return {
         **run,
         **{name: _told(name, by_start) for name in ("agent", "started_at")},
         "labels": canonical_json(told) if told else None,
         "final_output": finals[-1] if finals else run["final_output"],
-        "model": model_of(answers) or run["model"],
+        "model": model_of(steps) or run["model"],
         "ended_at": last["ended_at"],
         "status": "error" if "error" in {one["status"] for one in both} else last["status"],
         "n_rows": len(steps),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from pipeline.landing.chats.citations import flowing
 from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.unknown.unmapped import Known, Noting, Unmapped, add, leaves_out, rest
 
@@ -134,7 +135,7 @@ def text_of(content: Any) -> Any:
     """
     if not isinstance(content, list) or not all(map(_is_part, content)):
         return content
-    texts = [item if isinstance(item, str) else item.get("text") for item in content]
+    texts = [item if isinstance(item, str) else item.get("text") for item in flowing(content)]
     said = [text for text in texts if isinstance(text, str)]
     if said:
         return "\n".join(said)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pipeline.landing.chats.citations import flowing
 from pipeline.landing.chats.parts import (
     CALL_MEMBERS,
     RESULT_MEMBERS,
@@ -72,7 +73,7 @@ def message(value: dict[str, Any], role: str | None) -> Said:
     texts: list[str] = []
     body = value.get("parts") or value.get("contents") or value.get("content") or None
     alone = body is None or is_result(kind_of(value)) or is_call(value)
-    for part in [value] if alone else parts_of(body, said.role):
+    for part in [value] if alone else flowing(parts_of(body, said.role)):
         if isinstance(part, str):
             texts.append(part)
         elif isinstance(part, dict):

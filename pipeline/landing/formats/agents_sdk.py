@@ -54,7 +54,6 @@ class Item(Noting):
         return Span(
             id=self.id,
             parent=self.parent_id or None,
-            name=str(self.span_data.get("name") or self.span_data.get("type") or ""),
             **timed(self.started_at, self.ended_at),
             failed=self.error is not None,
             error=error,

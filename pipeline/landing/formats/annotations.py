@@ -1,13 +1,17 @@
-"""What people say of runs, JSON or JSONL: one annotation per record, scores from 1 to 5."""
+"""What people say of runs, JSON, JSONL or CSV: one annotation per record, scores from 1 to 5."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from pipeline.annotation.cells import record_of
 from pipeline.annotation.model import SCALE, Annotation
 from pipeline.errors import UnknownNameError
 from pipeline.landing.formats import Format
 from pipeline.landing.model import RejectError
+from pipeline.landing.records.rows import Columns, cells_of, columns_of, rows_of
 from pipeline.landing.unknown.unmapped import Known, Noting, decoder, with_unmapped
 from pipeline.landing.values.decode import decoding
 from pipeline.schema import DIMENSIONS
@@ -15,7 +19,7 @@ from pipeline.schema import DIMENSIONS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pipeline.landing.records.reader import Head, Piece
+    from pipeline.landing.records.reader import Head, Piece, Source
 
 MOST_UINT32 = (1 << 32) - 1
 
@@ -48,9 +52,15 @@ class Record(Noting):
 _decode = decoder(Record)
 
 
-def decode(piece: Piece, _context: Any = None) -> Iterator[Annotation]:
-    """Decode one record into its annotation."""
-    record = decoding(_decode, piece.data)
+def decode(piece: Piece, context: Any = None) -> Iterator[Annotation]:
+    """Decode one record, or a row of a table whose columns are `context`, into its annotation."""
+    data = piece.data
+    if context is not None:
+        cells = cells_of(data, Columns(*context))
+        if not cells:  # what a spreadsheet leaves of a row that was emptied
+            return
+        data = msgspec.json.encode(record_of(cells))
+    record = decoding(_decode, data)
     overall = _score("overall_quality", record.overall_quality)
     if overall is None:
         raise RejectError("missing_field", "overall_quality is not filled in")
@@ -113,20 +123,43 @@ def _time(seconds: float | None) -> float | None:
     return seconds
 
 
+def prepare(source: Source) -> list[Any] | None:
+    """Return the columns of a table; None of JSON."""
+    table = _table(source.head)
+    return None if table is None else list(table)
+
+
+def _table(head: Head) -> Columns | None:
+    return None if isinstance(head.first, dict) else columns_of(head.text, "trajectory_id")
+
+
+def pieces(source: Source) -> Iterator[Piece]:
+    """Yield records, or rows."""
+    table = _table(source.head)
+    return source.records() if table is None else rows_of(source, table)
+
+
+_TELLING = ("overall_quality", "annotator_id")
+
+
 def sniff(head: Head) -> str | None:
     """Recognise a trajectory_id beside what only an annotation has."""
+    if (table := _table(head)) is not None:
+        column = next((name for name in _TELLING if name in table.names), None)
+        return column and f"a table with trajectory_id and {column}"
     if not head.has("trajectory_id"):
         return None
-    telling = next((name for name in ("overall_quality", "annotator_id") if head.has(name)), None)
+    telling = next((name for name in _TELLING if head.has(name)), None)
     return None if telling is None else f"trajectory_id and {telling}"
 
 
 FORMAT = Format(
     name="annotations",
-    title="what people say of runs, JSON or JSONL: quality and dimensions 1 to 5, steps, annotator",
+    title="what people say of runs, JSON, JSONL or CSV: quality and dimensions 1 to 5, steps, annotator",
     sniff=sniff,
-    pieces=lambda source: source.records(),
+    pieces=pieces,
     decode=decode,
+    prepare=prepare,
     fills="annotations: human scores, notes, critical and backtrack steps",
     lacks="runs and tasks",
     expects=("trajectory_id", "overall_quality", "annotator_id"),

@@ -105,7 +105,6 @@ class Exported(Noting):
         return Span(
             id=self.id,
             parent=self.parent_run_id or None,
-            name=self.name,
             **timed(self.start_time, None if self.status == _PENDING else self.end_time),
             failed=failed,
             error=self.error if failed else None,

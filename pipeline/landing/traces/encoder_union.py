@@ -24,16 +24,19 @@ def count_encoders_once(groups: dict[str, list[Row]]) -> None:
     steps = [step for group in groups.values() for step in group]
     encoders = {step.labels[SPAN]: step for step in steps if _is_encoder(step)}
     inside: dict[str, list[Row]] = defaultdict(list)
+    depth: dict[str, int] = {}
     for step in steps if encoders else ():
         if step.kind in RESPONSES or _is_encoder(step):
-            for outer in _around(step, encoders):
+            outers = _around(step, encoders)
+            depth[step.labels[SPAN]] = len(outers)
+            for outer in outers:
                 inside[outer].append(step)
-    for outer in sorted(inside, key=lambda span: _begins(encoders[span]), reverse=True):
+    for outer in sorted(inside, key=lambda span: (-depth[span], span)):  # the innermost first
         row = encoders[outer]
         inner = [one for one in inside[outer] if _tells(one) or one.kind in RESPONSES]
         below = [one for one in inner if _is_encoder(one)]
         if below:
-            _leave_to_encoders(row, [one for one in below if one.labels[SPAN] not in inside])
+            _leave_to_encoders(row, below)
         elif inner:
             _leave_to_responses(row, inner)
         if not _tells(row):
@@ -87,7 +90,6 @@ def _leave_to_encoders(outer: Row, innermost: list[Row]) -> None:
 def _leave_to_responses(outer: Row, responses: list[Row]) -> None:
     """Take what they tell; tokens that none of them tells go to the last."""
     told = [one for one in responses if _tells(one, _TOKENS)]
-    if _tells(outer, _TOKENS):
-        _move(_TOKENS, outer, None if told else max(responses, key=_begins))
+    _move(_TOKENS, outer, None if told else max(responses, key=_begins))
     if any(_tells(one, _COST) for one in responses):
         _move(_COST, outer, None)

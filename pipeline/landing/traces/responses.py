@@ -25,7 +25,10 @@ def responses(tree: Tree) -> Responses:
     """Return the responses of a trace, in order."""
     if not (tree.of("llm") or tree.of("agent")):
         return {}
-    found = _innermost(tree, "llm")
+    inside = _wrappers(tree, "llm")
+    said = {span.id: span.reading for span in tree.of("llm")}
+    found = _innermost(said, inside)
+    _fill(found, inside, said)
     beneath = _beneath(tree, found)
     _add_silent_agents(tree, found, beneath)
     _share_usage(tree, found, beneath)
@@ -35,46 +38,55 @@ def responses(tree: Tree) -> Responses:
 def encoders(tree: Tree, told: Responses) -> Responses:
     """Return what embedding and reranking models used that no response beneath them tells.
 
-    A language model may do their work, in a span of its own.
+    A language model may do their work, in a span of its own. A span that tells no usage is given
+    none of one around it, which may be a language model's that lands later; only its model counts.
     """
-    found = _innermost(tree, "encoder")
-    beneath = _beneath(tree, told) if found else {}
-    for one, reading in found.items():
-        inner = [told[response] for response in beneath.get(one, ())]
-        if any(response.has_tokens for response in inner):
-            reading.input_tokens = reading.output_tokens = None
-        if any(response.cost_usd is not None for response in inner):
-            reading.cost_usd = None
-    return {one: reading for one, reading in found.items() if reading.has_usage}
-
-
-def _innermost(tree: Tree, role: Role) -> Responses:
-    """Return what the spans of a role say that no other one is inside of."""
-    inside = _wrappers(tree, role)
-    around = {outer.id for outers in inside.values() for outer in outers}
-    found = {
-        span.id: msgspec.structs.replace(span.reading)
-        for span in tree.of(role)
-        if span.id not in around
+    inside = _wrappers(tree, "encoder")
+    beneath = _beneath(tree, told) if inside else {}
+    used = {
+        span.id: _without(span.reading, [told[one] for one in beneath.get(span.id, ())])
+        for span in tree.of("encoder")
     }
-    _fill(found, inside)
+    found = _innermost({one: reading for one, reading in used.items() if reading.has_usage}, inside)
+    _fill(found, inside, used)
+    for one, reading in used.items():
+        for outer in inside[one]:
+            if outer.id in found and not found[outer.id].model:
+                found[outer.id].model = reading.model
     return found
+
+
+def _without(reading: Reading, inner: Sequence[Reading]) -> Reading:
+    """Return an encoder's reading without what responses beneath it tell."""
+    left = msgspec.structs.replace(reading)
+    if any(response.has_tokens for response in inner):
+        left.input_tokens = left.output_tokens = None
+    if any(response.cost_usd is not None for response in inner):
+        left.cost_usd = None
+    return left
+
+
+def _innermost(said: Responses, inside: dict[str, list[Span]]) -> Responses:
+    """Return what is said by the spans that no other one of these is inside of."""
+    around = {outer.id for one in said for outer in inside[one]}
+    return {one: msgspec.structs.replace(what) for one, what in said.items() if one not in around}
 
 
 def _wrappers(tree: Tree, role: Role) -> dict[str, list[Span]]:
     """Return the spans of a role around each of it, the nearest first."""
     found: dict[str, list[Span]] = {}
     for span in tree.of(role):
-        outers = {span.id: span}
+        line = [span]
         at = tree.near(span, role)
-        while at is not None and at.id not in outers:
-            outers[at.id] = at
+        while at is not None and tree.depth[at.id] < tree.depth[line[-1].id]:  # no circle
+            line.append(at)
             at = tree.near(at, role)
-        found[span.id] = list(outers.values())[1:]
+        found[span.id] = line[1:]
     return found
 
 
-def _fill(found: Responses, inside: dict[str, list[Span]]) -> None:
+def _fill(found: Responses, inside: dict[str, list[Span]], said: Responses) -> None:
+    """Give what spans of a kind say to the one inside them, where it is the only one."""
     held = defaultdict(list)
     for inner in found:
         for outer in inside[inner]:
@@ -82,7 +94,7 @@ def _fill(found: Responses, inside: dict[str, list[Span]]) -> None:
     for inner, reading in found.items():
         for outer in inside[inner]:
             if held[outer.id] == [inner]:
-                reading.fill(outer.reading)
+                reading.fill(said[outer.id])
 
 
 def _beneath(tree: Tree, found: Responses) -> dict[str, list[str]]:
@@ -107,7 +119,11 @@ def _add_silent_agents(tree: Tree, found: Responses, beneath: dict[str, list[str
 
 def _share_usage(tree: Tree, found: Responses, beneath: dict[str, list[str]]) -> None:
     """Keep usage that only a span around responses reports: it goes to the last of them."""
+    inside = _wrappers(tree, "encoder")
     telling = [span for span in tree.spans if span.reading.has_tokens and span.id not in found]
+    # An encoder's usage that another one inside it tells is that one's, no response's.
+    retold = {outer.id for span in telling for outer in inside.get(span.id, ())}
+    telling = [span for span in telling if span.id not in retold]
     for span in _deepest_first(tree, telling):
         inner = beneath.get(span.id, [])
         if inner and not any(found[one].has_tokens for one in inner):

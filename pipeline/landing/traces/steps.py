@@ -72,8 +72,8 @@ class TraceSteps:
 
         def order(span: Span) -> tuple[int, int, str]:
             start, depth, name = tree.order(span)
-            late = span.role == "agent" and span.end is not None
-            return (span.end or start) if late else start, depth, name
+            end = span.end if span.role == "agent" else None
+            return start if end is None else end, depth, name
 
         return sorted(spans, key=order)
 

@@ -17,13 +17,14 @@ from pipeline.landing.traces.labels import (
     ENCODERS,
     FROM_RESPONSE,
     INSIDE,
+    NOT_RUN,
     SERVER_SIDE,
     SPAN,
 )
 from pipeline.landing.traces.steps import mark_final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _SAID = ("content", "input_tokens", "output_tokens", "cost_usd")
 
@@ -63,9 +64,8 @@ def _by_span(parts: Sequence[list[Row]]) -> dict[str, list[Row]]:
     return best
 
 
-def _rank(steps: list[Row], knows: list[int]) -> tuple[bool, int, int]:
-    part = steps[0].part
-    return _timed(steps), knows[part], part
+def _rank(steps: list[Row], knows: list[int]) -> tuple[bool, int]:
+    return _timed(steps), knows[steps[0].part]
 
 
 def _timed(steps: list[Row]) -> bool:
@@ -75,12 +75,11 @@ def _timed(steps: list[Row]) -> bool:
 def _unwrap(groups: dict[str, list[Row]]) -> dict[str, str]:
     """Take out spans around a response that a span inside them tells of; return what is inside."""
     responses = {span: row for span, steps in groups.items() if (row := response_of(steps))}
-    inner_of = {
-        outer: span
-        for span, row in responses.items()
-        for outer in row.labels.get(INSIDE, ())
-        if outer in responses
-    }
+    inner_of: dict[str, str] = {}
+    for span, row in responses.items():
+        for outer in row.labels.get(INSIDE, ()):
+            if outer in responses and outer not in _inwards(span, inner_of):  # no circle
+                inner_of[outer] = span
     for outer, inner in inner_of.items():
         _take_over(groups[_innermost(inner, inner_of)], groups.pop(outer))
     agents = [span for span, row in responses.items() if AGENT_SPAN in row.labels]
@@ -91,12 +90,17 @@ def _unwrap(groups: dict[str, list[Row]]) -> dict[str, str]:
     return inner_of
 
 
-def _innermost(span: str, inner_of: dict[str, str]) -> str:
-    seen = {span}
-    while span in inner_of and inner_of[span] not in seen:
+def _inwards(span: str, inner_of: dict[str, str]) -> Iterator[str]:
+    """Yield a span and those inside it, the innermost last."""
+    yield span
+    while span in inner_of:
         span = inner_of[span]
-        seen.add(span)
-    return span
+        yield span
+
+
+def _innermost(span: str, inner_of: dict[str, str]) -> str:
+    *_, last = _inwards(span, inner_of)
+    return last
 
 
 def _take_over(inner: list[Row], outer: list[Row]) -> None:
@@ -107,7 +111,11 @@ def _take_over(inner: list[Row], outer: list[Row]) -> None:
     for name in _SAID:
         if getattr(mine, name) is None:
             setattr(mine, name, getattr(theirs, name))
+    calls = any(step.kind == "tool_call" for step in inner)
     around = {*mine.labels.get(INSIDE, ()), *theirs.labels.get(INSIDE, ())}
+    for name, value in theirs.labels.items():
+        if name != AGENT_SPAN and not (calls and name == NOT_RUN):
+            mine.labels.setdefault(name, value)
     if around:
         mine.labels[INSIDE] = sorted(around)
     for step in outer:
@@ -115,7 +123,7 @@ def _take_over(inner: list[Row], outer: list[Row]) -> None:
         step.started_at = mine.started_at
     at = inner.index(mine)
     inner[at:at] = [step for step in outer if step.kind == "message"]
-    if not any(step.kind == "tool_call" for step in inner):
+    if not calls:
         inner += [step for step in outer if step.kind == "tool_call"]
 
 

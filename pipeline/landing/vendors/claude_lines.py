@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from pipeline.landing.chats.citations import flowing
 from pipeline.landing.chats.messages import text_of, unmapped_parts
 from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.unknown.unmapped import (
@@ -44,7 +45,7 @@ class Usage(Known):
         return sum(logged) if logged else None
 
 
-@leaves_out("cache_control", "caller", "citations", "data", "signature", "source")
+@leaves_out("cache_control", "caller", "data", "signature", "source")
 class Block(Noting):
     """One block of a message: text, thinking, a call or a result."""
 
@@ -57,6 +58,7 @@ class Block(Noting):
     tool_use_id: str | None = None
     content: Any = None
     is_error: bool | None = None
+    citations: Any = None
 
     @property
     def is_call(self) -> bool:
@@ -88,7 +90,10 @@ class Message(Noting):
 
 def text_of_blocks(blocks: Sequence[Block]) -> str | None:
     """Return the text that blocks say, or None."""
-    said = [block.text for block in blocks if block.text is not None]
+    told = [
+        {"type": block.type, "text": block.text, "citations": block.citations} for block in blocks
+    ]
+    said = [part["text"] for part in flowing(told) if part["text"] is not None]
     return "\n".join(said) if said else None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.landing.chats.transcript import Outcome, Transcript, label
 from pipeline.landing.unknown.unmapped import note
@@ -56,6 +56,13 @@ def outcome(block: Block) -> Outcome:
     return Outcome(output, is_error=bool(block.is_error), unmapped=noted)
 
 
+class _Written(NamedTuple):
+    """The text that the last block read was, where it was one."""
+
+    step: Step
+    cites: bool
+
+
 class _Thread:
     """A sub-agent's part of a session: its steps, and what it was asked."""
 
@@ -71,6 +78,7 @@ class Conversation:
         self._transcript = Transcript()
         self._within = within
         self._by_message: dict[str, Step] = {}
+        self._written: _Written | None = None
         self._made: set[tuple[int | None, str]] = set()
         self._threads: dict[str, _Thread] = {}
         self._roots: dict[str | None, str] = {}
@@ -158,12 +166,13 @@ class Conversation:
             return
         step = self._step_of(line, thread)
         for block in message.blocks():
+            before, self._written = self._written, None
             if block.is_call:
                 self._called(block, step, line)
             elif block.tool_use_id is not None:
                 self._transcript.answer(block.tool_use_id, outcome(block), line.envelope.timestamp)
             elif block.text is not None:
-                step.content = _joined(step.content, block.text)
+                self._write(step, block, before)
             elif block.thinking:
                 label(step, thoughts=_joined((step.labels or {}).get("thoughts"), block.thinking))
             if not block.is_call and block.tool_use_id is None:
@@ -173,6 +182,14 @@ class Conversation:
             _use(step, message.usage)
         if line.is_strange:
             note(step, line.unmapped())
+
+    def _write(self, step: Step, block: Block, before: _Written | None) -> None:
+        """Add a text to a response; where it or the one before cites, a single text was cut."""
+        cites = bool(block.citations)
+        cut = before is not None and before.step is step and (cites or before.cites)
+        whole = f"{step.content}{block.text}" if cut else _joined(step.content, block.text or "")
+        step.content = whole
+        self._written = _Written(step, cites)
 
     def _step_of(self, line: Line, thread: _Thread | None) -> Step:
         """Return the step of the response a line is part of: its lines share a message id."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from pipeline.report.charts.binning import counts
-from pipeline.report.charts.drawing import APART, drawn, template
+from pipeline.report.charts.drawing import APART, drawn, number_format, template
 from pipeline.report.charts.spread_charts import HEIGHT, MARK, WIDTH, across, amount, named, tallest
 
 if TYPE_CHECKING:
@@ -21,9 +21,7 @@ MOST_DAYS = 5
 DAY, DATE = "%-d %b", "%Y-%m-%d"
 """How days are named: of one year, of several."""
 
-LARGE = 100_000
-SHORT, WRITTEN_OUT = "~s", ",.4~r"
-"""Numbers from LARGE on are named as 100k, 2M: written out they would leave no room."""
+WRITTEN_OUT = ",.4~r"
 ROOM = {"left": 20, "right": 5, "top": 5, "bottom": 5}
 """Names of metrics may be wider where they are read than where they are drawn."""
 
@@ -40,14 +38,17 @@ def over_time(points: Sequence[Point], title: str, *, fraction: bool) -> str:
     """
     buckets = [point["bucket"] for point in points]
     ends = [point[end] for point in points for end in ("mean", "low", "high")]
-    largest = max((abs(end) for end in ends if end is not None), default=0.0)
     words = {
         "title": title,
         "days": _days(buckets),
         "date": DAY if buckets[0][:4] == buckets[-1][:4] else DATE,
-        "format": SHORT if largest >= LARGE else WRITTEN_OUT,
+        "format": number_format(_largest(ends), WRITTEN_OUT),
     }
     return drawn(_over_time(fraction=fraction), {"points": points}, words, (WIDTH, 160))
+
+
+def _largest(ends: Sequence[float | None]) -> float:
+    return max((abs(end) for end in ends if end is not None), default=0.0)
 
 
 def _days(buckets: Sequence[str]) -> list[int]:
@@ -63,7 +64,11 @@ def changes(rows: Sequence[Point]) -> str:
     Args:
         rows: metric, delta, low, high (null: unknown), verdict (better, worse, changed, other).
     """
-    words = {"metrics": [row["metric"] for row in rows]}
+    ends = [row[end] for row in rows for end in ("delta", "low", "high")]
+    words = {
+        "metrics": [row["metric"] for row in rows],
+        "format": number_format(_largest(ends), WRITTEN_OUT),
+    }
     data = {"rows": rows, "zero": [{"at": 0}]}
     return drawn({**_changes(), "padding": ROOM}, data, words, (480, 60 + 24 * len(rows)))
 
@@ -124,7 +129,7 @@ def _over_time(*, fraction: bool) -> Spec:
 def _changes() -> Spec:
     names = alt.Axis(labelLimit=200, ticks=False, domain=False)
     y = alt.Y("metric:N", sort=["$metrics"], title=None, axis=names)
-    deltas = alt.Axis(tickCount=6, labelOverlap=True, labelSeparation=APART)
+    deltas = alt.Axis(tickCount=6, format="$format", labelOverlap=True, labelSeparation=APART)
     x = alt.X("delta:Q", title="candidate less baseline", axis=deltas)
     shapes = alt.Scale(
         domain=["better", "worse", "changed", "other"],

@@ -31,6 +31,21 @@ _NEEDLESS = {("opacity", "1"), ("stroke-width", "1"), ("transform", "translate(0
 APART = 12
 """Pixels between labels below an axis: the reader's font may be wider than the one measured here."""
 
+LARGE, HUGE = 1e5, 1e9
+
+
+def number_format(largest: float, otherwise: str) -> str:
+    """Return how the numbers on an axis are written, so that they leave room for each other.
+
+    Written out below 100,000, then as 100k and 2M, and from a thousand millions on as 2e+9: the
+    letters that follow (G, T, P, E) are no longer common knowledge.
+
+    >>> [number_format(largest, ",d") for largest in (99_999, 2e6, 4e18)]
+    [',d', '~s', '.3~e']
+    """
+    return ".3~e" if largest >= HUGE else "~s" if largest >= LARGE else otherwise
+
+
 CONFIG: dict[str, Any] = {
     "background": "transparent",
     "view": {"stroke": None},

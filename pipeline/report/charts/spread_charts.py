@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import altair as alt
 
 from pipeline.report.charts.binning import counts
-from pipeline.report.charts.drawing import APART, drawn, template
+from pipeline.report.charts.drawing import APART, HUGE, drawn, number_format, template
 from pipeline.text import short
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ class Axis(NamedTuple):
     def words(self) -> dict[str, Any]:
         """Return what a template leaves open."""
         whole = all(float(tick).is_integer() for tick in self.ticks)
-        return {**self._asdict(), "format": ",d" if whole else ".4~g"}
+        largest = max(map(abs, self.ticks), default=0.0)
+        return {**self._asdict(), "format": number_format(largest, ",d" if whole else ".4~g")}
 
 
 class Part(NamedTuple):
@@ -73,12 +74,16 @@ def running(part: Part, axis: Axis) -> str:
     """Draw which share of the values is at most so large, with the percentiles on the curve."""
     middle = (axis.low + axis.high) / 2
     told = [
-        {"value": part.marks[name], "share": share, "text": f"{name} {short(part.marks[name])}",
+        {"value": part.marks[name], "share": share, "text": f"{name} {_brief(part.marks[name])}",
          "right": part.marks[name] > middle}
         for name, share in SHARES.items() if name in part.marks
     ]  # fmt: skip
     data = {"points": part.points, "marks": told}
     return drawn(_running(), data, axis.words(), (WIDTH, HEIGHT))
+
+
+def _brief(number: float) -> str:
+    return short(number) if abs(number) < HUGE else f"{number:.4g}"
 
 
 def lanes(parts: Sequence[Part], axis: Axis) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
+from pipeline.arguments import checked
 from pipeline.current import policy_of
 from pipeline.errors import InputError
 from pipeline.landed import opened
@@ -80,9 +81,10 @@ class _Asked(NamedTuple):
     differences: Differences
 
 
+@checked
 def diff(
     lake: Lake | str | os.PathLike[str],
-    run_id: str,
+    run_id: str | int,
     *,
     policy: str | os.PathLike[str] | None = None,
     metric: str | None = None,
@@ -132,13 +134,13 @@ def diff(
 
 def diffs(
     lake: Lake,
-    run_id: str,
+    run_id: str | int,
     *,
     policy: str | os.PathLike[str] | None = None,
     metric: str | None = None,
 ) -> list[Diff]:
     """Return every run of that id beside its reference, ordered by agent, version and model."""
-    rules = policy_of(lake, policy)
+    rules, run_id = policy_of(lake, policy), str(run_id)
     explained = None if metric is None else _explained_metric(lake, rules, run_id, metric)
     asked = _Asked(rules, explained, Differences(rules.match))
     found = [_diff(lake, timeline, asked) for timeline in timelines(lake, run_id, policy=policy)]

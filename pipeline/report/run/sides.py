@@ -18,7 +18,7 @@ from pipeline.scoring.batch import only_actors, with_references
 from pipeline.scoring.matching import references, special
 from pipeline.scoring.matching.special import Made, Wanted
 from pipeline.scoring.matching.units import units
-from pipeline.tasks import latest_tasks
+from pipeline.tasks import TaskFolders
 
 if TYPE_CHECKING:
     from pipeline.lake import Folder, Lake
@@ -39,12 +39,13 @@ def sides(lake: Lake, run_key: int, policy: Policy) -> Sides:
     """Read one run and the alternative of its reference that its scores use."""
     batch = _batch_of(lake, run_key)
     mine = pl.col("run_key") == run_key
-    tasks = tasks_of(batch, latest_tasks(lake))
-    scores, stored = _scores(lake, batch, tasks, policy, mine)
+    known = TaskFolders.of(lake)
+    tasks = tasks_of(batch, known.latest)
+    scores, stored = _scores(lake, known, batch, tasks, policy, mine)
     runs = with_references(
         pl.scan_parquet(batch.file("runs"), glob=False).filter(mine).collect(), tasks
     )
-    told = references.read(lake, runs["reference_set"].drop_nulls(), texts=True)
+    told = references.read(known, runs["reference_set"].drop_nulls(), texts=True)
     if told.is_empty():
         return Sides(scores, stored, 0, [])
     landed = pl.scan_parquet(batch.file("steps"), glob=False).filter(mine)
@@ -62,7 +63,12 @@ def _batch_of(lake: Lake, run_key: int) -> Folder:
 
 
 def _scores(
-    lake: Lake, batch: Folder, tasks: pl.DataFrame, policy: Policy, mine: pl.Expr
+    lake: Lake,
+    known: TaskFolders,
+    batch: Folder,
+    tasks: pl.DataFrame,
+    policy: Policy,
+    mine: pl.Expr,
 ) -> tuple[dict[str, Any], bool]:
     """Return the run's scores, made on the spot where the lake has none that count."""
     folder = f"scores/p-{policy.hash}/{score_name(batch, policy, tasks)}"
@@ -71,7 +77,7 @@ def _scores(
         file = lake.folder(folder).file("scores")
         table = pl.scan_parquet(file, glob=False).filter(mine).collect()
     else:
-        table = score_batch(lake, batch, tasks, policy).scores.filter(mine)
+        table = score_batch(known, batch, tasks, policy).scores.filter(mine)
     return table.row(0, named=True), stored
 
 

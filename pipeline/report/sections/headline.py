@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from pipeline.report.markup import (
@@ -13,6 +12,7 @@ from pipeline.report.markup import (
     group_name,
     head,
     note,
+    safe,
     section,
     span,
     table,
@@ -155,7 +155,7 @@ def _side_by_side(
     keys: list[pl.Series], sizes: pl.Series, cells: Mapping[str, list[str]], known: Metrics
 ) -> list[Column]:
     by = [key.name for key in keys]
-    names = [escape(group_name(by, values)) for values in zip(*keys, strict=True)]
+    names = [safe(group_name(by, values)) for values in zip(*keys, strict=True)]
     heads = [
         f"{name}<small>{counted(n, 'run')}</small>" for name, n in zip(names, sizes, strict=True)
     ]

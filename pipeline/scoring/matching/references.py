@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from pipeline.lake import files
 from pipeline.schema import References
 from pipeline.scoring.segments import Segments
 
 if TYPE_CHECKING:
-    from pipeline.lake import Lake
+    from pipeline.tasks import TaskFolders
 
 KEYS = (
     "reference_set",
@@ -43,11 +42,11 @@ class Expected(NamedTuple):
     calls: pl.DataFrame
 
 
-def read(lake: Lake, wanted: pl.Series, *, texts: bool = False) -> pl.DataFrame:
+def read(known: TaskFolders, wanted: pl.Series, *, texts: bool = False) -> pl.DataFrame:
     """Read the rows of the reference sets named in `wanted`."""
-    found = files(lake.tasks(), "references")
+    found = known.holding(wanted)
     columns = [*KEYS, *TEXTS] if texts else list(KEYS)
-    if not found or not wanted.len():
+    if not found:
         return References.empty().select(columns)
     return (
         pl.scan_parquet(found, glob=False)
