@@ -93,7 +93,7 @@ def refusal(error: Exception, asked: str = "") -> str:
     ... except duckdb.Error as error:
     ...     print(refusal(error))
     Binder Error: Referenced column "colour" not found in FROM clause! Candidate bindings: "colours"
-    >>> asked = 'SELECT 1 AS one WHERE one = "red"'
+    >>> asked = 'FROM (SELECT 1 AS one) WHERE one = "red"'
     >>> try:
     ...     duckdb.sql(asked)
     ... except duckdb.Error as error:

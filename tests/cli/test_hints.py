@@ -74,9 +74,22 @@ def test_a_lake_without_a_run_says_so(tmp_path, command, capsys):
     assert "the lake holds no run" in capsys.readouterr().err
 
 
-def test_a_text_in_double_quotes_is_told_how_texts_are_written(lake, capsys):
-    assert trajtab("scores", lake, "--where", 'agent = "demo"') == 2
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("scores", "--where", 'agent = "demo"'),
+        ("compare", "--baseline", 'agent = "demo"', "--candidate", "true"),
+        ("passk", "--pass", 'agent = "demo"'),
+        ("sql", 'SELECT run_id FROM runs WHERE agent = "demo"'),
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_text_in_double_quotes_is_told_how_texts_are_written(lake, command, capsys):
+    name, *options = command
+    assert trajtab(name, lake, *options) == 2
     assert "a text stands in single quotes: 'demo'" in capsys.readouterr().err
+    assert trajtab(name, lake, *(option.replace('"', "") for option in options)) == 2
+    assert "single quotes" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

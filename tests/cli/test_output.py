@@ -255,6 +255,12 @@ class TestTable:
         assert render(rows, 26).left_out == ["ci_low", "ci_high"]
         assert render(rows, 26, needed=["ci_high"]).left_out == ["mean"]
 
+    def test_the_value_stays_longer_than_which_way_is_better(self):
+        row = {"metric": "f1", "n_total": 12, "p25": 0.25, "p50": 0.5, "p95": 1.0}
+        rows = pl.DataFrame({**row, "mean": 0.75, "better": "higher"})
+        assert render(rows, 18).left_out == ["n_total", "p25", "p95", "better"]
+        assert render(rows, 12).left_out == ["n_total", "p25", "p50", "p95", "better"]
+
     def test_changes_go_last_of_all_numbers(self):
         rows = pl.DataFrame(
             {"n_scored": [9], "name": ["abc"], "mean": [0.5], "delta": [0.25], "mde": [0.1]}
