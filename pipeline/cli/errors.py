@@ -89,7 +89,8 @@ def _of_the_system(error: BaseException) -> str | None:
         return f"cannot write: {error.strerror}"
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
-    nul = isinstance(error, ValueError) and str(error).startswith("embedded null")
+    # From 3.13 on the call is named first: "stat: embedded null character in path".
+    nul = isinstance(error, ValueError) and "embedded null" in str(error)
     return "a path is given that holds a NUL character" if nul else None
 
 
