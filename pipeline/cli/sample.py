@@ -10,6 +10,7 @@ import polars as pl
 from pipeline.cli.command import command as declare
 from pipeline.cli.options import Outputs, output_options
 from pipeline.cli.output import emit
+from pipeline.landing.records.reader import as_text
 from pipeline.sample import sample
 from pipeline.tables.result import Result
 
@@ -45,7 +46,7 @@ def command(folder: str, runs: int, seed: int, outputs: Outputs) -> None:
 def summary(files: Sequence[Written]) -> Result:
     """Return the files written, one row each."""
     rows = {
-        "path": [str(file.path) for file in files],
+        "path": [as_text(file.path) for file in files],
         "format": [file.format for file in files],
         "records": [file.records for file in files],
         "bytes": [file.path.stat().st_size for file in files],

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from pipeline.duck import fetched
-from pipeline.errors import UnknownNameError
+from pipeline.errors import InputError, UnknownNameError
 from pipeline.schema import ScoreKeys
+from pipeline.text import is_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,6 +35,7 @@ def groups_of(by: Iterable[str]) -> list[Group]:
 
     Raises:
         UnknownNameError: a name is neither a column of scores nor `labels.NAME`.
+        InputError: a label's name is no UTF-8.
 
     >>> [group.sql for group in groups_of(["agent", "labels.it's a/b"])]
     ['"agent"', "json_extract_string(labels, '/it''s a~1b')"]
@@ -115,6 +117,8 @@ def _sql(name: str) -> str:
         return quoted(name)
     if not name.startswith(LABEL) or name == LABEL:
         raise UnknownNameError.among("group column", name, [*ScoreKeys.names(), f"{LABEL}NAME"])
+    if not is_utf8(name):
+        raise InputError(f"group column {name!r}: a label's name is UTF-8")
     # A JSON pointer takes any key: only its own two characters need escaping.
     key = name.removeprefix(LABEL).replace("~", "~0").replace("/", "~1").replace("'", "''")
     return f"json_extract_string({ScoreKeys.labels.name}, '/{key}')"

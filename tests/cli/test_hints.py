@@ -133,3 +133,14 @@ def test_a_format_of_logs_given_as_one_of_results_is_told_its_option(capsys):
     assert "what the logs are is --from" in capsys.readouterr().err
     assert trajtab("aggregate", "l", "--format", "otlp") == 2
     assert "--from" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["aggregate", "percentiles", "trend", "passk"])
+def test_a_label_that_is_no_utf8_is_refused(lake, command, capsys):
+    assert trajtab(command, lake, "--by", "labels.\udcff") == 2
+    assert r"group column 'labels.\udcff': a label's name is UTF-8" in capsys.readouterr().err
+
+
+def test_a_sample_in_a_folder_that_is_no_utf8_is_told(tmp_path, capsys):
+    assert trajtab("sample", tmp_path / "caf\udce9", "--runs", "1") == 0
+    assert r"caf\xe9/runs.jsonl" in capsys.readouterr().out
