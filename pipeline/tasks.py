@@ -81,6 +81,8 @@ class TaskFolders:
         """Return the files that hold references of these sets, oldest first."""
         if not self._references or not len(sets):
             return []
+        if len(self._references) == 1:
+            return files(self._references, "references")
         here = self._homes.filter(pl.col("reference_set").is_in(sets.unique().implode()))
         numbers = here["folder"].unique().sort()
         return files([self._references[number] for number in numbers], "references")
