@@ -16,13 +16,12 @@ import polars as pl
 from pipeline.landing.values.canonical import name_key
 from pipeline.schema import Tools
 from pipeline.scoring.segments import alike, owners, totals
+from pipeline.tasks import TASK
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pipeline.tasks import TaskFolders
-
-TASK = ["suite", "task_id"]
 
 COUNTS = ("n_schema_calls", "n_schema_valid")
 
