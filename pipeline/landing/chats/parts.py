@@ -16,6 +16,7 @@ from pipeline.landing.chats.built_in import (
     own_name,
     put_out,
 )
+from pipeline.landing.values.integers import as_integer
 from pipeline.landing.values.literal import decoded, members, raw
 
 Raw = msgspec.Raw | UnsetType
@@ -188,7 +189,8 @@ def _first(value: dict[str, Any], names: tuple[str, ...]) -> Any:
 
 
 def _text(value: Any) -> str | None:
-    return str(value) or None if isinstance(value, str | int) else None
+    told = as_integer(value)
+    return str(told) or None if isinstance(told, str | int) else None
 
 
 def listed_in(value: dict[str, Any], *, alone: bool) -> list[Any]:

@@ -14,6 +14,7 @@ import msgspec
 from xxhash import xxh3_128_digest
 
 from pipeline.landing.model import RejectError
+from pipeline.landing.values.escapes import plainer
 from pipeline.landing.values.literal import members
 from pipeline.landing.values.unique import is_unique
 
@@ -52,7 +53,7 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 def snapshots(source: Source) -> Snapshots | None:
     """Find the states of chats among a file's records; None where there are none."""
-    if source.head.framing == "array" or f'"{THREAD}"'.encode() not in source.head.text:
+    if source.head.framing == "array" or f'"{THREAD}"'.encode() not in plainer(source.head.text):
         return None
     latest: dict[str, tuple[int, int, bytes]] = {}  # of its messages how many, and their digest
     found: Snapshots = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from pipeline.landing.chats.messages import Raw  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.formats import Format
@@ -98,7 +98,8 @@ class Named(NamedTuple):
 
 
 def _has_data(body: msgspec.Raw) -> bool:
-    return bytes(body).startswith(b"{") and _decode_kind(body).data is not UNSET
+    data = _decode_kind(body).data if bytes(body).startswith(b"{") else UNSET
+    return not isinstance(data, UnsetType) and bytes(data) != b"null"
 
 
 def decode(piece: Piece, context: Named | None = None) -> Iterator[Task | Damage]:

@@ -16,12 +16,13 @@ from pipeline.landing.model import RejectError, Run, Step, Task
 from pipeline.landing.unknown.unmapped import (
     Unmapped,
     add,
+    beside,
     decoder,
     left_out,
-    noted,
     rest,
 )
 from pipeline.landing.values.decode import decoding
+from pipeline.landing.values.escapes import plainer
 from pipeline.landing.vendors.inspect_archive import (
     MAGIC,
     header,
@@ -60,7 +61,9 @@ def _resolver(sample: Sample) -> Callable[[Raw], bytes]:
         attached = texts.get(found.group(1).decode())
         return attached[1:-1] if attached and attached[:1] == b'"' else found.group()
 
-    return lambda raw: b"null" if isinstance(raw, UnsetType) else _ATTACHED.sub(text, bytes(raw))
+    return lambda raw: (
+        b"null" if isinstance(raw, UnsetType) else _ATTACHED.sub(text, plainer(bytes(raw)))
+    )
 
 
 def _spend(sample: Sample, steps: list[Step]) -> None:
@@ -184,10 +187,7 @@ def prepare(source: Source) -> Evaluation:
         log = (decoding(_decode_evaluation, data) if data else None) or Evaluation()
     except RejectError:
         log = Evaluation()
-    found: Unmapped = {}
-    for name, value in others(source, _MEMBERS):
-        if value.strip() != b"null":
-            add(found, noted(name, msgspec.Raw(value)))
+    found = beside(others(source, _MEMBERS))
     add(found, log.unmapped, "eval")
     log.unmapped = found or None
     return log

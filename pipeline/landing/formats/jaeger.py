@@ -19,11 +19,11 @@ from pipeline.landing.unknown.unmapped import (
     Noting,
     Unmapped,
     add,
+    beside,
     decoder,
     leaves_out,
     left_out,
     note,
-    noted,
 )
 from pipeline.landing.values.decode import decoding, decoding_some
 
@@ -166,11 +166,7 @@ def _traces_of(source: Source) -> Iterator[Piece]:
 
 def prepare(source: Source) -> Unmapped | None:
     """Return what is not known of the exports in a file, beside their traces."""
-    found: Unmapped = {}
-    if source.head.has("data"):
-        for name, value in source.others("data", _MEMBERS):
-            add(found, noted(name, msgspec.Raw(value)))
-    return found or None
+    return (source.head.has("data") and beside(source.others("data", _MEMBERS))) or None
 
 
 def decode(piece: Piece, context: Unmapped | None = None) -> Iterator[Run]:

@@ -16,7 +16,7 @@ from pipeline.landing.traces.langfuse import OF_OBSERVATION, Observation, unknow
 from pipeline.landing.traces.langfuse_trace import OF_TRACE, Trace
 from pipeline.landing.traces.trace import run_of
 from pipeline.landing.traces.unread import left_out_attributes
-from pipeline.landing.unknown.unmapped import Unmapped, add, note, noted, rest
+from pipeline.landing.unknown.unmapped import Unmapped, beside, note, rest
 from pipeline.landing.values.decode import decoding
 
 if TYPE_CHECKING:
@@ -70,11 +70,7 @@ def _split(records: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[str
 
 def prepare(source: Source) -> Unmapped | None:
     """Return what is not known of the pages in a file, beside their traces."""
-    found: Unmapped = {}
-    if source.head.has("data"):
-        for name, value in source.others("data", ("data", "meta")):
-            add(found, noted(name, msgspec.Raw(value)))
-    return found or None
+    return (source.head.has("data") and beside(source.others("data", ("data", "meta")))) or None
 
 
 def decode(piece: Piece, context: Unmapped | None = None) -> Iterator[Run]:

@@ -20,6 +20,8 @@ from pipeline.landing.formats import Format, Many
 from pipeline.landing.model import Expected, Outline, References, RejectError, Run
 from pipeline.landing.unknown.unmapped import add, rest
 from pipeline.landing.values.decode import decoding
+from pipeline.landing.values.escapes import plainer
+from pipeline.landing.values.integers import as_integer
 from pipeline.landing.values.literal import members
 
 if TYPE_CHECKING:
@@ -77,7 +79,7 @@ def _listed(record: dict[str, Any]) -> tuple[Any, Any]:
         return [*first, *(before if isinstance(before, list) else []), *record["output"]], None
     if _is_response(record):  # of chat completions, or Anthropic's
         return [_answer(record)], None
-    given = next((record[n] for n in _HOLDERS if n in record), None)
+    given = next((record[n] for n in _HOLDERS if record.get(n) is not None), None)
     inner = given.get("messages") if isinstance(given, dict) else given
     expected = record.get("reference_outputs")
     system = record.get("system")
@@ -150,7 +152,8 @@ def _in_metadata(message: dict[str, Any]) -> Any:
 
 
 def _text(value: Any) -> str | None:
-    return str(value) if isinstance(value, str | int) and value != "" else None
+    told = as_integer(value)
+    return str(told) if isinstance(told, str | int) and told != "" else None
 
 
 def _read(data: bytes, chats: Chats[Heard]) -> tuple[Outline, References | None]:
@@ -234,7 +237,11 @@ def sniff(head: Head) -> str | None:
     if head.framing == "array" and _is_message(head.first):
         both = head.second is None or _is_message(head.second)
         # Words alone are a list that any tool may have written.
-        return "a list of messages with calls" if both and _CALLING.search(head.text) else None
+        return (
+            "a list of messages with calls"
+            if both and _CALLING.search(plainer(head.text))
+            else None
+        )
     if _is_list(head.first):
         return "lists of messages"
     return _of_record(head.first) if isinstance(head.first, dict) else None

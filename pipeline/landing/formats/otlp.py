@@ -32,8 +32,9 @@ from pipeline.landing.traces.otlp_export import (
 from pipeline.landing.traces.otlp_trace import Trace
 from pipeline.landing.traces.trace import run_of
 from pipeline.landing.traces.unread import left_out_attributes
-from pipeline.landing.unknown.unmapped import Unmapped, add, decoder, left_out, note, noted
+from pipeline.landing.unknown.unmapped import Unmapped, add, beside, decoder, left_out, note
 from pipeline.landing.values.decode import decoding
+from pipeline.landing.values.escapes import plainer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -173,12 +174,10 @@ def _trace(span: bytes) -> str:
 
 def prepare(source: Source) -> Unmapped | None:
     """Return what is not known of a document, beside its resources."""
-    found: Unmapped = {}
-    if source.head.framing == "object" and any(source.head.has(name) for name in MEMBERS):
-        with source.open() as file:
-            for name, value in members_but(file, MEMBERS):
-                add(found, noted(name, msgspec.Raw(value)))
-    return found or None
+    if source.head.framing != "object" or not any(source.head.has(name) for name in MEMBERS):
+        return None
+    with source.open() as file:
+        return beside(members_but(file, MEMBERS)) or None
 
 
 def decode(piece: Piece, context: Unmapped | None = None) -> Iterator[Run]:
@@ -239,7 +238,7 @@ def sniff(head: Head) -> str | None:
             items = value.get(name)
             if not isinstance(items, list):
                 continue
-            if "ogs" in name and VOCABULARY not in head.text:
+            if "ogs" in name and VOCABULARY not in plainer(head.text):
                 continue  # what a program logs, but no agent
             if _is_resource(items[0]) if items else head.has(name):
                 return f"{name} of OTLP"

@@ -17,6 +17,7 @@ from pipeline.landing.traces.unread import left_out_attributes, unread
 from pipeline.landing.traces.vocabulary import understood
 from pipeline.landing.unknown.unmapped import Unmapped, add, rest
 from pipeline.landing.values.decode import decoding, decoding_some
+from pipeline.landing.values.integers import as_integer
 from pipeline.landing.values.literal import members
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def _told(record: dict[str, Any], *names: str) -> Any:
 
 
 def _id(value: Any) -> str | None:
-    return str(value).removeprefix("0x") or None if isinstance(value, str | int) else None
+    told = as_integer(value)
+    return str(told).removeprefix("0x") or None if isinstance(told, str | int) else None
 
 
 def _trace_id(record: dict[str, Any]) -> str | None:

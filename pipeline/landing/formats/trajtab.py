@@ -30,8 +30,8 @@ class Record(Told, kw_only=True, forbid_unknown_fields=True):
 _decode = msgspec.json.Decoder(Record).decode
 _decode_all = decoder(Record)
 _decode_entries = msgspec.json.Decoder(list[msgspec.Raw] | None).decode
-_decode_list = msgspec.json.Decoder(list[Expected]).decode
-_decode_lists = msgspec.json.Decoder(list[list[Expected]]).decode
+_decode_list = decoder(list[Expected])
+_decode_lists = decoder(list[list[Expected]])
 _known_references: dict[bytes, References | None] = {}
 _EXPECTED = ".expected"
 _MOST_KNOWN = 1 << 15

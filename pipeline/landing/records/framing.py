@@ -129,23 +129,21 @@ def member_of(file: BinaryIO, name: str) -> bytes | None:
     What comes before it is passed over, never held; a value the file cuts off is returned as far
     as it goes.
     """
-    wanted = b'"%b"' % name.encode()
-    return next((value for _, value in _members(file, lambda key: key == wanted)), None)
+    return next((value for _, value in _members(file, lambda key: key == name)), None)
 
 
 def members_but(file: BinaryIO, names: Collection[str]) -> Iterator[tuple[str, bytes]]:
     """Yield the top object's members that are not among `names`, the others passed over."""
-    known = {b'"%b"' % name.encode() for name in names}
-    for key, value in _members(file, lambda key: key not in known):
-        yield key[1:-1].decode(errors="replace"), value
+    yield from _members(file, lambda key: key not in names)
 
 
-def _members(file: BinaryIO, wanted: Callable[[bytes], bool]) -> Iterator[tuple[bytes, bytes]]:
+def _members(file: BinaryIO, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
     window = Window(file)
     depth = 0
     position = 0
     start: int | None = None  # where a wanted value begins, once its name is found
     key = b""
+    name = ""
     while (token := window.next_token(position)) is not None:
         text = token.group()
         position = token.end()
@@ -158,13 +156,13 @@ def _members(file: BinaryIO, wanted: Callable[[bytes], bool]) -> Iterator[tuple[
             depth, position = depth - 1, end
             continue
         if start is None:
-            if mark == b":" and depth == 1 and wanted(key):
+            if mark == b":" and depth == 1 and wanted(name := name_of(key[1:-1])):
                 start = position
             elif window.done_with(position):
                 window.drop(position)
                 position = 0
         elif depth == 0 or (depth == 1 and mark == b","):
-            yield key, window.data[start : token.start()].strip()
+            yield name, window.data[start : token.start()].strip()
             start = None
     if start is not None:
-        yield key, window.data[start:].strip()
+        yield name, window.data[start:].strip()

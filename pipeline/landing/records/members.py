@@ -5,6 +5,7 @@ What that refuses is left to the scanner (`pipeline.landing.records.framing`).
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO
 
 from pipeline.landing.records import framing
@@ -14,6 +15,10 @@ from pipeline.landing.records.whole import Element
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
+
+MOST_FURTHER = 100
+FIRST_BYTES = 1 << 16
+"""So many members are looked at behind what the first bytes of a file show, and so far each."""
 
 
 class Members:
@@ -26,6 +31,12 @@ class Members:
     def sound(self) -> bool:
         """Is the file one sound document, and nothing else?"""
         return self._found is not None
+
+    def further(self, file: BinaryIO, seen: Collection[str]) -> Iterator[tuple[str, bytes]]:
+        """Yield the members that are not among those `seen`, as far as their first bytes go."""
+        members = (one for one in self._found or () if one.name not in seen)
+        for member in islice(members, MOST_FURTHER):
+            yield member.name, _value(file, member, FIRST_BYTES)
 
     def elements(self, file: BinaryIO, name: str) -> Iterator[Element]:
         """Yield the elements of the array `name`."""
@@ -48,23 +59,23 @@ class Members:
         return None if member is None else _value(file, member)
 
     def but(self, file: BinaryIO, names: Collection[str]) -> Iterator[tuple[str, bytes]]:
-        """Yield the members that are not among `names`, as they are spelled."""
+        """Yield the members that are not among `names`."""
         if self._found is None:
             yield from framing.members_but(file, names)
             return
-        known = {name.encode() for name in names}
         for member in self._found:
-            if member.spelled not in known:
-                yield member.spelled.decode(errors="replace"), _value(file, member)
+            if member.name not in names:
+                yield member.name, _value(file, member)
 
 
-def _value(file: BinaryIO, member: Member) -> bytes:
+def _value(file: BinaryIO, member: Member, most: int | None = None) -> bytes:
+    size = member.extent.size
     file.seek(member.extent.offset)
-    return file.read(member.extent.size).rstrip()
+    return file.read(size if most is None else min(size, most)).rstrip()
 
 
 def members_but(file: BinaryIO, names: Collection[str]) -> Iterator[tuple[str, bytes]]:
-    r"""Yield the top object's members that are not among `names`, as they are spelled.
+    r"""Yield the top object's members that are not among `names`.
 
     >>> from io import BytesIO
     >>> list(members_but(BytesIO(b'{"a": 1, "b" : [ 2 ]}\n'), {"a"}))

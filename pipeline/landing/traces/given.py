@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from pipeline.landing.values.integers import as_integer
 from pipeline.landing.values.literal import decoded
 
 if TYPE_CHECKING:
@@ -81,9 +82,10 @@ class Given:
 
 def plain(value: Any) -> str | None:
     """Return a text, or a number as one; None of anything else, and where it says nothing."""
-    if isinstance(value, bool) or not isinstance(value, str | int):
+    told = as_integer(value)
+    if isinstance(told, bool) or not isinstance(told, str | int):
         return None
-    return str(value) or None
+    return str(told) or None
 
 
 def service_of(resource: Mapping[str, Any]) -> str | None:

@@ -9,6 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from pipeline.landing.unknown.unmapped import Known, Noting, Unmapped, add, decoder, leaves_out
 from pipeline.landing.values.decode import decoding
+from pipeline.landing.values.escapes import plainer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +53,7 @@ class Resource(Noting):
             for scope in scopes or ():
                 yield from scope.spans or ()
                 logged = scope.logRecords or scope.log_records or ()
-                yield from (record for record in logged if VOCABULARY in bytes(record))
+                yield from (record for record in logged if VOCABULARY in plainer(bytes(record)))
 
 
 @leaves_out("resource", *SCOPES, "schemaUrl", "schema_url")

@@ -1,4 +1,8 @@
-"""A record that holds more than its structs name, taken apart: what they know, and the rest."""
+"""A record that is not as its structs say, taken apart: what they know, and the rest.
+
+Besides what they do not name, what is only spelled otherwise: a null where a field may be left
+out, and a whole number with a point or an exponent where an integer stands.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +15,15 @@ from msgspec import inspect
 from msgspec.structs import fields
 
 from pipeline.landing.unknown.noted import MARK, Json, Unmapped, add, telling
+from pipeline.landing.values.integers import integer_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
 
 @dataclass(eq=False)
 class _Shape:
-    """As much of a type as tells where its structs are."""
+    """As much of a type as tells where its structs and integers are."""
 
     members: dict[str, _Shape | None] | None = None
     types: dict[str, Any] = field(default_factory=dict)
@@ -27,6 +32,13 @@ class _Shape:
     forbids: bool = False
     values: _Shape | None = None
     items: _Shape | None = None
+    optional: frozenset[str] = frozenset()
+    """The members that may be left out and have no null: there it is as good as left out."""
+    whole: bool = False
+    """May an integer stand here, and no fraction?"""
+
+
+_INTEGER = _Shape(whole=True)
 
 
 @cache
@@ -38,7 +50,9 @@ def _shape(told: inspect.Type, known: dict[type, _Shape]) -> _Shape | None:
     if isinstance(told, inspect.StructType):
         return known.get(told.cls) or _struct(told, known)
     if isinstance(told, inspect.UnionType):
-        return _union([_shape(one, known) for one in told.types])
+        return _union(told.types, [_shape(one, known) for one in told.types])
+    if isinstance(told, inspect.IntType):
+        return _INTEGER
     if isinstance(told, inspect.ListType):
         items = _shape(told.item_type, known)
         return _Shape(items=items) if items else None
@@ -54,19 +68,33 @@ def _struct(told: inspect.StructType, known: dict[type, _Shape]) -> _Shape:
     shape.notes = names.pop(MARK, None) is not None
     shape.members = {name: _shape(type_, known) for name, type_ in names.items()}
     shape.types = {one.encode_name: one.type for one in fields(told.cls)}
+    may_lack = (one for one in told.fields if not (one.required or _takes(one.type, _NULLS)))
+    shape.optional = frozenset(one.encode_name for one in may_lack)
     return shape
 
 
-def _union(shapes: list[_Shape | None]) -> _Shape | None:
-    """Return one shape for all: JSON has at most one object and one list among them."""
+_ANY = (inspect.AnyType, inspect.RawType)
+_NULLS = (inspect.NoneType, *_ANY)
+_FRACTIONS = (inspect.FloatType, *_ANY)
+
+
+def _takes(told: inspect.Type, kinds: tuple[type, ...]) -> bool:
+    types = told.types if isinstance(told, inspect.UnionType) else (told,)
+    return any(isinstance(one, kinds) for one in types)
+
+
+def _union(types: Sequence[inspect.Type], shapes: list[_Shape | None]) -> _Shape | None:
+    """Return one shape for all: JSON has at most one object, list and number among them."""
     found = [shape for shape in shapes if shape is not None]
+    if any(isinstance(one, _FRACTIONS) for one in types):
+        found = [shape for shape in found if not shape.whole]
     if not found[1:]:
         return found[0] if found else None
     an_object = next((one for one in found if one.members is not None or one.values), _Shape())
     a_list = next((one for one in found if one.items), _Shape())
     return _Shape(
         an_object.members, an_object.types, an_object.notes, an_object.forbids, an_object.values,
-        a_list.items,
+        a_list.items, an_object.optional, any(one.whole for one in found),
     )  # fmt: skip
 
 
@@ -79,10 +107,14 @@ _raw = msgspec.json.Decoder(msgspec.Raw).decode
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _unmapped = msgspec.json.Decoder(Unmapped).decode
 _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_NUMBER = b"-0123456789"
+_NULL = b"null"
 
 
 def _fitted(data: msgspec.Raw, shape: _Shape) -> tuple[Any, Unmapped]:
     opens = bytes(memoryview(data)[:1])
+    if shape.whole and opens in _NUMBER:
+        return integer_text(data), {}
     if opens == b"{" and shape.members is not None:
         return _fitted_struct(data, shape, shape.members)
     found: Unmapped = {}
@@ -125,9 +157,13 @@ def _fitted_struct(
         if name == MARK and shape.notes:
             add(found, _unmapped(value))
         elif name not in members:
-            if shape.forbids and bytes(memoryview(value)) != b"null":
+            if shape.forbids and bytes(value) != _NULL:
                 add(found, {name: telling(value)})
-        elif (inner := members[name]) is None or _is_known(value, shape.types[name]):
+        elif name in shape.optional and bytes(value) == _NULL:
+            continue
+        elif (inner := members[name]) is None or (
+            bytes(value).isdigit() if inner is _INTEGER else _is_known(value, shape.types[name])
+        ):
             kept[name] = value
         else:
             kept[name], deeper = _fitted(value, inner)

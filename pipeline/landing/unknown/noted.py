@@ -10,7 +10,7 @@ from msgspec.structs import astuple
 from pipeline.landing.values.canonical import canonical_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from collections.abc import Set as AbstractSet
 
 Json = bytes | str | msgspec.Raw
@@ -21,7 +21,7 @@ MARK = "\ue000unmapped"
 """The member in which a struct carries what it noted; no log has a name like it."""
 _HOLDERS = (msgspec.Struct, list)
 LONGEST = 4096
-"""A value whose JSON text has more bytes becomes a text that says how long it was."""
+"""A value whose JSON text, at its shortest, has more bytes becomes a text that says how long it is."""
 
 
 def add(into: Unmapped, found: Mapping[str, Mapping[str, Any]] | None, at: str = "") -> None:
@@ -77,6 +77,16 @@ def noted(name: str, value: Any) -> Unmapped:
     return {name: telling(msgspec.Raw(msgspec.json.encode(value)))}
 
 
+def beside(members: Iterable[tuple[str, bytes]]) -> Unmapped:
+    """Return what stands beside a document's records, member by member; a null says nothing.
+
+    >>> beside([("mood", b'"good"'), ("page", b"null")])
+    {'mood': {'"good"': 'good'}}
+    """
+    told = ((name, value) for name, value in members if value.strip() != b"null")
+    return {name: telling(msgspec.Raw(value)) for name, value in told}
+
+
 def rest(value: Mapping[str, Any], names: AbstractSet[str] = frozenset()) -> Unmapped:
     """Return the members of a decoded object that are not among `names`.
 
@@ -126,14 +136,17 @@ def _one(values: dict[str, Any]) -> Any:
 
 
 def telling(raw: msgspec.Raw) -> dict[str, Any]:
-    """Return a value under its text; one too long, or not to be read exactly, as a text."""
-    size = len(memoryview(raw))
-    if size > LONGEST:
-        value: Any = f"[{size} bytes, not kept]"
-        return {value: value}
+    """Return a value under its text; one too long, or not to be read exactly, as a text.
+
+    How long it is does not depend on how it is printed and escaped.
+    """
     try:
         value = msgspec.json.decode(raw)
-        return {canonical_json(value): value}
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OverflowError):
-        value = bytes(raw).decode(errors="backslashreplace")
-        return {value: value}
+        text = canonical_json(value)
+        size = len(text.encode())
+    except (msgspec.MsgspecError, UnicodeError, RecursionError, OverflowError):
+        size = len(memoryview(raw))
+        value = text = bytes(raw).decode(errors="backslashreplace")
+    if size > LONGEST:
+        value = text = f"[{size} bytes, not kept]"
+    return {text: value}

@@ -4,8 +4,9 @@ A format's structs name every field it knows: those it reads, and by `leaves_out
 out on purpose. A record without surprises is decoded once, by msgspec alone. Where a field is
 found that is not named, the record is taken apart struct by struct, and what is left over goes
 to the nearest struct around it that is a `Noting`: a message, a call, the record. A field that is
-null says nothing and is not kept. Nothing else of the record is touched: arguments and outputs
-stay as they were logged, byte for byte.
+null says nothing and is not kept, nor is one given for a field that may be left out; a whole number
+spelled 5.0 is the integer it stands for. Nothing else of the record is touched: arguments and
+outputs stay as they were logged, byte for byte.
 
 Formats hand over what was noted as `unmapped` of a run, step or task; it becomes labels there.
 """
@@ -25,6 +26,7 @@ from pipeline.landing.unknown.noted import (
     Json,
     Unmapped,
     add,
+    beside,
     dropped,
     gathered,
     note,
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "LONGEST", "MARK", "Json", "Known", "Noting", "Unmapped", "add", "decoder", "dropped",
+    "LONGEST", "MARK", "Json", "Known", "Noting", "Unmapped", "add", "beside", "decoder", "dropped",
     "gathered", "glance", "leaves_out", "left_out", "note", "noted", "rest", "with_unmapped",
 ]  # fmt: skip
 
@@ -89,36 +91,40 @@ def decoder(shape: Any) -> Callable[[Json], Any]:
 
     Structs that allow unknown fields may be among them: what those do not name is passed over.
     """
+    return _Decoder(shape)
 
-    def refuse(left_over: Unmapped) -> None:
-        raise TypeError(f"no place for the unmapped {', '.join(left_over)}")
 
-    return _Decoder(shape, refuse)
+_FITTED = re.compile("unknown field|got `(?:float|null)`")
+"""What msgspec says of a record that may only be spelled otherwise."""
 
 
 class _Decoder:
     """A decoder that says, as msgspec's own do, of which `type`."""
 
-    def __init__(self, shape: Any, refuse: Callable[[Unmapped], None]) -> None:
+    def __init__(self, shape: Any, *, notes: bool = True) -> None:
         self.type = shape
         self._strict = msgspec.json.Decoder(shape).decode
-        self._refuse = refuse
+        self._notes = notes
 
     def __call__(self, data: Json) -> Any:
         try:
             return self._strict(data)
         except msgspec.ValidationError as error:
-            if "unknown field" not in str(error):
+            if not _FITTED.search(str(error)):
                 raise
-        found, left_over = fitted(data, self.type)
-        if left_over:
-            self._refuse(left_over)
+            found, left_over = fitted(data, self.type)
+            if left_over and self._notes:  # and no place to note it
+                raise
         return self._strict(msgspec.json.encode(found))
 
 
-def glance(shape: type[T]) -> Callable[[Json], T]:
+@overload
+def glance(shape: type[T]) -> Callable[[Json], T]: ...
+@overload
+def glance(shape: Any) -> Callable[[Json], Any]: ...
+def glance(shape: Any) -> Callable[[Json], Any]:
     """Return a decoder for a look ahead: what is unknown is noted when the record itself lands."""
-    return _Decoder(shape, lambda _: None)
+    return _Decoder(shape, notes=False)
 
 
 def left_out(shape: Any, at: str = "") -> list[str]:

@@ -9,6 +9,7 @@ from msgspec import UNSET
 from pipeline.landing.chats.chat import steps_of
 from pipeline.landing.chats.messages import Id, Message, Raw, ToolCall
 from pipeline.landing.unknown.unmapped import Known, Noting, leaves_out, rest
+from pipeline.landing.values.integers import as_integer
 from pipeline.landing.values.literal import raw
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def _answered(part: dict[str, Any]) -> Answer:
 
 
 def _id(part: dict[str, Any]) -> Id:
-    found = part.get("id")
+    found = as_integer(part.get("id"))
     return found if isinstance(found, str | int) else None
 
 

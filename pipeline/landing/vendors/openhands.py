@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 from pipeline.landing.chats.messages import Function, Usage  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.chats.transcript import Outcome, raw
 from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at run time
-from pipeline.landing.unknown.unmapped import Known, Noting, leaves_out
+from pipeline.landing.unknown.unmapped import Known, Noting, glance, leaves_out
 from pipeline.landing.values.literal import decoded
 
 
@@ -146,8 +146,8 @@ class Said(msgspec.Struct):
     final_thought: str | None = None
 
 
-_said = msgspec.json.Decoder(Said).decode
-_extras = msgspec.json.Decoder(Extras | None).decode
+_said = glance(Said)
+_extras = glance(Extras | None)
 
 
 def outcome(event: Event) -> Outcome:

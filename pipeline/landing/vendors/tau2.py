@@ -19,10 +19,10 @@ from pipeline.landing.unknown.unmapped import (
     Noting,
     Unmapped,
     add,
+    beside,
     decoder,
     glance,
     leaves_out,
-    noted,
 )
 from pipeline.landing.values.canonical import expected_arguments
 from pipeline.landing.values.decode import decoding
@@ -177,8 +177,7 @@ def _info(source: Source) -> Info:
 def _unmapped(source: Source, info: Info) -> Unmapped:
     found: Unmapped = {}
     add(found, info.unmapped, "info")
-    for name, value in source.others("info", _MEMBERS):
-        add(found, noted(name, msgspec.Raw(value)))
+    add(found, beside(source.others("info", _MEMBERS)))
     return found
 
 

@@ -18,6 +18,7 @@ from pipeline.landing.unknown.unmapped import (
     leaves_out,
 )
 from pipeline.landing.values.decode import decoding
+from pipeline.landing.values.integers import as_integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -141,7 +142,8 @@ def _goes_on(messages: list[dict[str, Any]], found: dict[str, Any]) -> dict[str,
 
 
 def _count(value: Any) -> int:
-    return value if isinstance(value, int) else 0
+    found = as_integer(value)
+    return found if isinstance(found, int) else 0
 
 
 def _add(told: dict[str, Any], more: dict[str, Any]) -> None:
@@ -152,6 +154,7 @@ def _add(told: dict[str, Any], more: dict[str, Any]) -> None:
         told["cost"] = (told.get("cost") or 0.0) + more["cost"]
     if more["usage"]:
         used = told.get("usage") or {}
-        counts = {name: count for name, count in more["usage"].items() if isinstance(count, int)}
+        given = {name: as_integer(count) for name, count in more["usage"].items()}
+        counts = {name: count for name, count in given.items() if isinstance(count, int)}
         sums = {name: _count(used.get(name)) + count for name, count in counts.items()}
         told["usage"] = {**more["usage"], **used, **sums}
