@@ -99,7 +99,7 @@ def _values(data, found):
     ("text", "found"),
     [("[1, [2], {}]", []), ("7", []), ('"a" ', []), ("", None), ("[1] [2]", None), ("[1,]", None),
      ("[1 2]", None), ('{"a" 1}', None), ('{"a": }', None), ('{"a": NaN}', None), ("[" * 99999, None),
-     ('{"a":' * 9999, None), ('["\\ud800"]', None), ("[1", None), ("\ufeff{}", None)],
+     ('{"a":' * 9999, None), ('["\\ud800"]', None), ("[1", None), ("{}\ufeff", None), ("\ufeff{}", []), ("\ufeff\ufeff{}", None)],
 )  # fmt: skip
 @pytest.mark.parametrize("most", [-1, 1 << 20])
 def test_what_is_no_sound_document_is_none(monkeypatch, text, found, most):

@@ -12,6 +12,7 @@ from msgspec.structs import asdict
 from pipeline.landing.chats.messages import Id, Raw
 from pipeline.landing.formats import Format, Many
 from pipeline.landing.model import Kind, Outline, RejectError, Run
+from pipeline.landing.records.head import BOM
 from pipeline.landing.records.reader import HEAD_BYTES
 from pipeline.landing.unknown.unmapped import Noting, decoder, leaves_out, left_out
 from pipeline.landing.values.decode import decoding
@@ -205,7 +206,7 @@ def _bare(head: Head) -> bool:
     """Tell whether all lines are lists of texts, and one of them lists calls."""
     if not (isinstance(head.first, list) and isinstance(head.second, list)):
         return False
-    lines = head.text.splitlines()
+    lines = head.text.removeprefix(BOM).splitlines()
     whole = lines[:-1] if len(head.text) == HEAD_BYTES else lines
     lists = [_list_of_texts(line) for line in whole[:40] if line.strip()]
     return None not in lists and any(calls_of(text) for texts in lists for text in texts or ())

@@ -42,6 +42,10 @@ class Head(NamedTuple):
     name: str
     """The file's name: a hint for people's sake only."""
 
+    def and_further(self, members: Iterable[tuple[str, bytes]]) -> Head:
+        """Return a head that shows more members of its first record, as far as their bytes go."""
+        return self._replace(first=self.first | {name: _partial(value) for name, value in members})
+
     def has(self, *keys: str) -> bool:
         """Tell whether the first record is an object with all these keys."""
         return isinstance(self.first, dict) and self.first.keys() >= set(keys)

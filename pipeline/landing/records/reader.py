@@ -143,13 +143,24 @@ class Source:
     def _head_of(self, text: bytes) -> Head:
         if foreign(text) is not None:
             return Head("other", None, None, text, self.path.name)
-        head = look(text, self.path.name, whole=len(text) < HEAD_BYTES)
-        if head.framing not in {"object", "array"} or self.within is not None:
-            return head
-        if self._members.sound:
-            return head
-        with self.open() as file:
-            return of_several(head) if several(file) else head
+        whole = len(text) < HEAD_BYTES
+        head = look(text, self.path.name, whole=whole)
+        one = head.framing not in {"object", "array"} or self.within is not None
+        if not one and not self._members.sound:
+            with self.open() as file:
+                head = of_several(head) if several(file) else head
+        cut_off = not whole and isinstance(head.first, dict) and head.second is None
+        return self._with_all_members(head) if cut_off else head
+
+    def _with_all_members(self, head: Head) -> Head:
+        """Show what a first record has behind the first bytes: members stand in any order."""
+        if self._members.sound and head.framing != "array":
+            with self.open() as file:
+                return head.and_further(self._members.further(file, head.first))
+        read = {"array": self.elements, "documents": self.documents}.get(head.framing, self.lines)
+        piece = next(read(), None)
+        file = BytesIO(b"" if piece is None else piece.data)
+        return head.and_further(Members(layout(file)).further(file, head.first))
 
     @cached_property
     def _members(self) -> Members:

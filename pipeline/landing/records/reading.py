@@ -6,6 +6,7 @@ tolerance: what is damaged is for the scanner (`pipeline.landing.records.framing
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from pipeline.landing.records.documents import Extent
@@ -82,6 +83,8 @@ class _Reading:
         window = self._window
         while True:
             self._at = window.skip(self._at)
+            if self.offset == 0 and window.data.startswith(BOM_UTF8):
+                self._at = window.skip(len(BOM_UTF8))
             if window.done_with(self._at):
                 self._drop()
             if self._at < len(window.data) or window.ended:
