@@ -117,6 +117,8 @@ def most_of(body: Mapping[str, Any]) -> Use:
 
     >>> most_of({"messages": [{"content": "four"}], "max_completion_tokens": 10})
     Use(requests=1, tokens_in=68, tokens_out=10)
+    >>> most_of({"n": 2})
+    Use(requests=1, tokens_in=64, tokens_out=8192)
     """
     sent = body.get("messages")
     messages = sent if isinstance(sent, list) else []
