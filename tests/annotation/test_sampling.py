@@ -196,6 +196,22 @@ def test_every_text_of_a_step_is_masked_and_cut(tmp_path: Path) -> None:
     assert [len(text) for text in (record["context"]["prompt"], *cut)] == [2000] * 5
 
 
+def test_the_prompt_is_that_of_the_runs_own_suite(tmp_path: Path) -> None:
+    """Two suites may call their tasks alike, and one of them may have no name."""
+    suites = ("one", "two", None)
+    for number, suite in enumerate(suites):
+        task = {"task_id": "t", "suite": suite, "prompt": f"task {suite}", "references": [[]]}
+        run = {"run_id": f"run {suite}", "task_id": "t", "suite": suite, "steps": []}
+        for name, line in ((f"tasks{number}", task), (f"runs{number}", run)):
+            (tmp_path / f"{name}.jsonl").write_text(json.dumps(line))
+            land([tmp_path / f"{name}.jsonl"], tmp_path / "lake", workers=1)
+    score(tmp_path / "lake")
+    records = sample_annotations(tmp_path / "lake").records
+    assert sorted((r["trajectory_id"], r["context"]["prompt"]) for r in records) == [
+        ("run None", "task None"), ("run one", "task one"), ("run two", "task two"),
+    ]  # fmt: skip
+
+
 def test_what_cannot_be_asked_for(lake: Path) -> None:
     with pytest.raises(InputError, match="--limit is 0"):
         sample_annotations(lake, limit=0)
