@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -22,7 +23,8 @@ NUMBERS = ("overall_quality", "annotation_time_seconds")
 OF_THE_LAKE = ("run_key", "content_key", "source_path", "source_line", "landed_at")
 """Columns that a query of the view has beside what was said."""
 
-_LISTED = re.compile(r"\s*\[?\s*(\d+(?:[\s,;]+\d+)*)?\s*\]?\s*")
+_LISTED = re.compile(r"\s*\[?\s*(\d{1,20}(?:[\s,;]+\d{1,20})*)?\s*\]?\s*")
+"""Steps: Python reads no number of thousands of digits, and no step has 20."""
 _SCORE = re.compile(r"(?:dimensions\.)?(\w+?)(?:\.score)?")
 _NOTE = re.compile(r"(?:dimensions\.)?(\w+?)(?:_note|\.note)")
 
@@ -71,10 +73,15 @@ def _value(name: str, cell: str) -> Any:
 
 
 def _number(cell: str) -> int | float | str:
-    """Return a number; what is none stays text, and is refused as such."""
+    """Return a number; what is none stays text, and is refused as such.
+
+    `nan`, `inf` and `1e999` are none, nor is `1_0`, which Python alone reads as 10.
+    """
     for kind in (int, float):
-        with suppress(ValueError):
-            return kind(cell)
+        with suppress(ValueError, OverflowError):
+            number = kind(cell)
+            if isfinite(number) and "_" not in cell:
+                return number
     return cell
 
 

@@ -115,7 +115,7 @@ def _openai(custom: str, response: Any) -> Response:
     usage = _dict(body.get("usage"))
     known = Response(
         custom, None, None, _text(body.get("model")),
-        _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")),
+        count_of(usage.get("prompt_tokens")), count_of(usage.get("completion_tokens")),
     )  # fmt: skip
     choices = body.get("choices")
     choice = _dict(choices[0]) if isinstance(choices, list) and choices else {}
@@ -137,7 +137,7 @@ def _anthropic(custom: str, result: dict[str, Any]) -> Response:
     usage = _dict(message.get("usage"))
     known = Response(
         custom, None, None, _text(message.get("model")),
-        _count(usage.get("input_tokens")), _count(usage.get("output_tokens")),
+        count_of(usage.get("input_tokens")), count_of(usage.get("output_tokens")),
     )  # fmt: skip
     if not message:
         return known._replace(null_reason="malformed_response")
@@ -173,6 +173,11 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _count(value: Any) -> int | None:
+def count_of(value: Any) -> int | None:
+    """Return a number of tokens as a service tells it; None where 64 bits do not hold it, or none is told.
+
+    >>> count_of(7), count_of(-1), count_of(True), count_of(1 << 63)
+    (7, None, None, None)
+    """
     fits = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
     return value if fits else None

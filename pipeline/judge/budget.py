@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pipeline.judge.answers import count_of
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -115,6 +117,8 @@ def most_of(body: Mapping[str, Any]) -> Use:
 
     >>> most_of({"messages": [{"content": "four"}], "max_completion_tokens": 10})
     Use(requests=1, tokens_in=68, tokens_out=10)
+    >>> most_of({"n": 2})
+    Use(requests=1, tokens_in=64, tokens_out=8192)
     """
     sent = body.get("messages")
     messages = sent if isinstance(sent, list) else []
@@ -134,9 +138,8 @@ def told_by(body: Mapping[str, Any], most: Use) -> Use:
     """
     usage = body.get("usage")
     counts = usage if isinstance(usage, dict) else {}
-    found = (counts.get("prompt_tokens"), counts.get("completion_tokens"))
+    found = (count_of(counts.get(name)) for name in ("prompt_tokens", "completion_tokens"))
     tokens = [
-        count if isinstance(count, int) and count >= 0 else limit
-        for count, limit in zip(found, most[1:], strict=True)
+        limit if count is None else count for count, limit in zip(found, most[1:], strict=True)
     ]
     return Use(1, *tokens)

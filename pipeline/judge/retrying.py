@@ -55,7 +55,7 @@ def retry_after(value: str | None, now: datetime | None = None) -> float | None:
     except ValueError:
         try:
             then = parsedate_to_datetime(value)
-        except ValueError:
+        except (ValueError, OverflowError):  # OverflowError: a year that no date has
             return None
         if then.tzinfo is None:
             return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,8 +60,9 @@ def run(
 
     Raises:
         SourceNotFoundError: no such batch file.
-        InputError: the batch file is none or in Anthropic's format, the variable is not set, the
-            endpoint refuses every request, `out` cannot be written, or httpx is not installed.
+        InputError: the batch file is none or in Anthropic's format, a number is outside what it
+            allows, the variable is not set, the endpoint refuses every request, `out` cannot be
+            written, or httpx is not installed.
     """
     library = _httpx()
     try:
@@ -68,7 +70,7 @@ def run(
     except (library.InvalidURL, UnicodeError) as error:
         raise InputError(f"url {url!r}: {error}") from error
     endpoint = Endpoint(_address(url), _key(key_env), _checked(patience or Patience()))
-    limits = caps or Caps()
+    limits = _allowed(caps or Caps())
     with ResponseLog(out) as log:
         before, total = _before(requests, log)
         sender = Sender(endpoint, log, Budget(limits, before), library, progress, total)
@@ -124,7 +126,11 @@ def _result(sender: Sender, log: ResponseLog, before: Use) -> Result:
         notes.append(f"stopped before {sender.budget.stopped} was exceeded")
     if left:
         notes.append(f"{left} of {sender.total} requests have no answer; run again to send them")
-    rows = pl.DataFrame([row], schema_overrides={"cost": pl.Float64})
+    tokens = ("tokens_in", "tokens_out")
+    types = {"cost": pl.Float64(), **dict.fromkeys(tokens, pl.Int128())}
+    rows = pl.DataFrame([row], schema_overrides=types)
+    # Null where the sum needs more than 64 bits.
+    rows = rows.with_columns(pl.col(tokens).cast(pl.Int64, strict=False))
     return Result("judge_run", rows, notes, facts={"exit_code": 3 if left else 0})
 
 
@@ -146,13 +152,22 @@ def _before(requests: str | os.PathLike[str], log: ResponseLog) -> tuple[Use, in
 
 
 def _checked(patience: Patience) -> Patience:
+    # Said so that NaN, which is neither more nor less, is refused.
     for name in ("concurrency", "timeout"):
-        if getattr(patience, name) <= 0:
+        if not getattr(patience, name) > 0:
             raise InputError(f"{name} {getattr(patience, name):g}: more than 0 is needed")
     for name in ("retries", "backoff"):
-        if getattr(patience, name) < 0:
+        if not getattr(patience, name) >= 0:
             raise InputError(f"{name} {getattr(patience, name):g}: 0 or more is needed")
     return patience
+
+
+def _allowed(caps: Caps) -> Caps:
+    """Refuse what caps nothing: no cost is more than NaN, and of an endless price none is known."""
+    for name, value in caps._asdict().items():
+        if value is not None and not 0 <= value < inf:
+            raise InputError(f"{name} {value:g}: a number from 0 on is needed")
+    return caps
 
 
 def _address(url: str) -> str:

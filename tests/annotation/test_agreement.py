@@ -257,6 +257,15 @@ def test_annotations_of_unknown_runs_count_between_annotators(tmp_path: Path) ->
     assert (row["n_units"], row["alpha_ordinal"]) == (3, 1.0)
 
 
+@pytest.mark.parametrize("name", ["task_id", "agent", "agent_version", "model"])
+def test_unknown_runs_of_one_id_are_told_apart_by_what_is_said_of_them(
+    tmp_path: Path, name: str
+) -> None:
+    words = [word("gone", who, 3 + (of == "x"), **{name: of}) for who in "ab" for of in "xy"]
+    rows = agreement(made(tmp_path, [], words), items=["overall_quality"]).rows
+    assert rows.select("n_units", "n_values", "alpha_nominal").row(0) == (2, 4, 1.0)
+
+
 def test_without_annotations_it_cannot_be_judged(tmp_path: Path) -> None:
     lake = made(tmp_path, [run("r1")], [])
     with pytest.raises(NotJudgeableError, match="no annotation has landed"):

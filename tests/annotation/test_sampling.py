@@ -173,6 +173,45 @@ def test_who_ran_is_told_only_where_the_id_does_not(tmp_path: Path) -> None:
     assert len(records["one", None]) == 2000
 
 
+def test_every_text_of_a_step_is_masked_and_cut(tmp_path: Path) -> None:
+    key, long = "sk-0123456789abcdef", "word " * 1000
+    failed = {"kind": "tool_call", "tool_name": "f", "is_error": True}
+    steps = [
+        {"kind": "llm_call", "content": key},
+        {"kind": "llm_call", "content": long},
+        failed | {"tool_args": {"k": key}, "output": key, "error": key},
+        failed | {"tool_args": {"k": long}, "output": long, "error": long},
+    ]
+    run = {"run_id": "r", "task_id": "t", "steps": steps}
+    task = {"task_id": "t", "prompt": f"{key} {long}", "references": [[]]}
+    for name, line in (("runs", run), ("tasks", task)):
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(line))
+        land([tmp_path / f"{name}.jsonl"], tmp_path / "lake", workers=1)
+    score(tmp_path / "lake")
+    (record,) = sample_annotations(tmp_path / "lake").records
+    assert key not in json.dumps(record)
+    first, second, third, fourth = record["context"]["steps"]
+    assert first["content"] == third["output"] == third["error"] == "[redacted]"
+    cut = [second["content"], *(fourth[name] for name in ("tool_args", "output", "error"))]
+    assert [len(text) for text in (record["context"]["prompt"], *cut)] == [2000] * 5
+
+
+def test_the_prompt_is_that_of_the_runs_own_suite(tmp_path: Path) -> None:
+    """Two suites may call their tasks alike, and one of them may have no name."""
+    suites = ("one", "two", None)
+    for number, suite in enumerate(suites):
+        task = {"task_id": "t", "suite": suite, "prompt": f"task {suite}", "references": [[]]}
+        run = {"run_id": f"run {suite}", "task_id": "t", "suite": suite, "steps": []}
+        for name, line in ((f"tasks{number}", task), (f"runs{number}", run)):
+            (tmp_path / f"{name}.jsonl").write_text(json.dumps(line))
+            land([tmp_path / f"{name}.jsonl"], tmp_path / "lake", workers=1)
+    score(tmp_path / "lake")
+    records = sample_annotations(tmp_path / "lake").records
+    assert sorted((r["trajectory_id"], r["context"]["prompt"]) for r in records) == [
+        ("run None", "task None"), ("run one", "task one"), ("run two", "task two"),
+    ]  # fmt: skip
+
+
 def test_what_cannot_be_asked_for(lake: Path) -> None:
     with pytest.raises(InputError, match="--limit is 0"):
         sample_annotations(lake, limit=0)

@@ -84,6 +84,35 @@ def test_a_row_that_is_wrong_costs_itself_alone(tmp_path: Path, lake: Path) -> N
     assert "labels is no JSON object" in told[3][1]
 
 
+@pytest.mark.parametrize(
+    ("column", "cell"),
+    [
+        ("annotation_time_seconds", "nan"),
+        ("annotation_time_seconds", "inf"),
+        ("annotation_time_seconds", "1e999"),
+        ("annotation_time_seconds", "7" * 5000),
+        ("annotation_time_seconds", "1_0"),
+        ("efficiency", "nan"),
+        ("efficiency", "0_3"),
+        ("critical_steps", "7" * 5000),
+    ],
+)
+def test_a_cell_that_is_no_number_is_refused_and_says_where(
+    tmp_path: Path, lake: Path, column: str, cell: str
+) -> None:
+    rows = [
+        f"trajectory_id,annotator_id,overall_quality,{column}",
+        f"r1,ann,4,{cell}",
+        "r2,ann,3,1",
+    ]
+    (tmp_path / "words.csv").write_text("\n".join(rows) + "\n")
+    report = land([tmp_path / "words.csv"], lake)
+    assert (report.annotations, report.rejects.total()) == (1, 1)
+    ((line, reason, detail),) = query(lake, "SELECT line, reason, detail FROM rejects").rows.rows()
+    assert (line, reason) == (2, "wrong_type")
+    assert "got `str` - at `$." in detail
+
+
 def test_what_a_query_wrote_as_csv_lands_again(tmp_path: Path, lake: Path) -> None:
     (tmp_path / "words.csv").write_text("\n".join(ROWS))
     land([tmp_path / "words.csv"], lake)

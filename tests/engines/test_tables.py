@@ -148,5 +148,28 @@ def test_percentiles_of_more_values_than_fit_here(lake, asked, monkeypatch):
     assert found.notes == whole.notes
 
 
+def test_more_values_than_fit_here_are_sorted_by_the_engine(lake, monkeypatch):
+    asked = []
+
+    class Counted(Sorting):
+        def percentiles(self, function, units, quantiles):
+            asked.append(quantiles)
+            return super().percentiles(function, units, quantiles)
+
+    percentiles(lake, engine=Counted(1, 0), quantiles=[0.5])
+    assert not asked
+    monkeypatch.setattr(tables, "MOST_HERE", -1)
+    percentiles(lake, engine=Counted(1, 0), quantiles=[0.5])
+    assert [list(quantiles) for quantiles in asked] == [[0.5]]
+
+
+@pytest.mark.parametrize("engine", [None, Sorting(1, 0)], ids=["here", "engine"])
+@pytest.mark.parametrize("table", [aggregate, percentiles])
+def test_which_way_is_better_is_told(lake, table, engine, monkeypatch):
+    monkeypatch.setattr(tables, "MOST_HERE", -1)
+    found = table(lake, metrics=["f1", "n_missing", "n_calls"], engine=engine)
+    assert found.better == {"f1": "higher", "n_missing": "lower", "n_calls": "lower"}
+
+
 def test_few_values_are_sorted_here(lake):
     assert percentiles(lake, engine=Sorting(1, 0)).rows.equals(percentiles(lake).rows)

@@ -30,7 +30,7 @@ from pipeline.checks import check
 from pipeline.errors import InputError, SourceNotFoundError, UnknownNameError
 from pipeline.judge import Form
 from pipeline.opinions import opinions
-from pipeline.opinions.judged import judgments
+from pipeline.opinions.judged import judged_columns, judgments
 from pipeline.policy import DEFAULT
 from pipeline.report.html import report
 from pipeline.schema import Judgments
@@ -299,6 +299,18 @@ class TestConsistency:
             ("position", 8, 7, 6, 6 / 7, 1 / 7),
             ("repeat", 8, 7, 6, 6 / 7, 1 / 7),
         ]
+
+    def test_both_orders_count_each_for_itself(self, lake, tmp_path):
+        """Yes in one order, no in the other: .5; yes after all in that one: 1."""
+        rubric = "preset:response_equivalence"
+        ids = prepared(lake, tmp_path, rubric, swap=True)
+        turned = [custom for custom in ids if custom.endswith("s")]
+        assert len(turned) == len(ids) / 2 == 4
+        told = [openai(c, json.dumps({"equivalent": not c.endswith("s")})) for c in ids]
+        land(lake, tmp_path, *told)
+        assert judged_columns(lake)["judge.response_equivalence"].to_list() == [0.5] * 4
+        land(lake, tmp_path, *(openai(c, '{"equivalent": true}') for c in turned), name="again")
+        assert judged_columns(lake)["judge.response_equivalence"].to_list() == [1.0] * 4
 
     def test_without_pairs_it_is_null(self, lake, tmp_path):
         ids = prepared(lake, tmp_path, "preset:response_equivalence")

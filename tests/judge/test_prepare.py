@@ -241,6 +241,18 @@ class TestWhatIsShown:
         assert "a1b2c3d4" not in text
         assert text.count("[redacted]") >= 3
 
+    @pytest.mark.parametrize("suites", [("one", "two"), ("one", None)])
+    def test_the_task_is_that_of_the_runs_own_suite(self, tmp_path, suites):
+        """Two suites may call their tasks alike."""
+        for number, suite in enumerate(suites):
+            told = {"task_id": "t", "suite": suite, "prompt": f"task {suite}", "references": [[]]}
+            landed(tmp_path, told, form="tasks", name=f"tasks{number}")
+        runs = (run(f"r{s}", final("fine"), task_id="t", suite=s) for s in suites)
+        rows = asked(landed(tmp_path, *runs), parse(OWN, "own"), tmp_path / "r.jsonl")
+        assert sorted(parts(text)["task"] for text in users(rows)) == sorted(
+            f"task {suite}" for suite in suites
+        )
+
     def test_what_lacks_a_needed_part_is_not_asked_about(self, tmp_path):
         lake = landed(tmp_path, run("r1", final("yes")), run("r2", call("a")))
         result = judge.prepare(lake, "preset:groundedness", tmp_path / "r")

@@ -10,6 +10,7 @@ import sys
 import time
 from collections import Counter
 
+import polars as pl
 import pytest
 from judge.asking import batch, lines, write_lines
 from judge.serving import USAGE, Server, answer, faulty, serving
@@ -256,6 +257,23 @@ class TestFaults:
             assert row(ask(server, requests, out))["left"] == 1
         assert server.attempts.total() == 1
 
+    @pytest.mark.parametrize(
+        "asked",
+        [
+            "Thu, 01 Jan 99999999999999999999 00:00:00 GMT",
+            "Thu, 01 Jan 2026 00:00:00 +99999999999999",
+            "nan",
+            "in a while",
+        ],
+    )
+    def test_a_retry_after_that_is_no_time_is_none(self, tmp_path, asked):
+        later = (429, "", {"Retry-After": asked})
+        script = lambda _, attempt: (200, answer(), {}) if attempt else later  # noqa: E731
+        requests, out = batch(tmp_path / "r.jsonl", 1), tmp_path / "out.jsonl"
+        with serving(Server(script)) as server:
+            told = row(ask(server, requests, out))
+        assert (told["answered"], told["attempts"]) == (1, 2)
+
     @pytest.mark.parametrize("status", [401, 403, 404])
     def test_what_every_request_would_meet_ends_the_run_and_keeps_the_key(
         self, tmp_path, monkeypatch, status
@@ -339,6 +357,50 @@ class TestInput:
             monkeypatch.setattr("pipeline.judge.log.os.fsync", full)
             with pytest.raises(InputError, match=r"out.jsonl: cannot write: No space left"):
                 ask(server, requests, out)
+
+    @pytest.mark.parametrize(
+        "caps",
+        [
+            Caps(max_cost=float("nan"), price_in=1, price_out=1),
+            Caps(max_cost=1, price_in=float("nan"), price_out=1),
+            Caps(max_cost=1, price_in=1, price_out=float("inf")),
+            Caps(max_cost=1, price_in=-1, price_out=1),
+            Caps(max_tokens=-1),
+        ],
+    )
+    def test_a_cap_that_caps_nothing_is_refused_before_anything_is_sent(self, tmp_path, caps):
+        requests, out = batch(tmp_path / "r.jsonl", 1), tmp_path / "out.jsonl"
+        with (
+            serving(Server()) as server,
+            pytest.raises(InputError, match="a number from 0 on is needed"),
+        ):
+            ask(server, requests, out, caps=caps)
+        assert not server.attempts
+
+    @pytest.mark.parametrize("patience", [{"timeout": float("nan")}, {"backoff": float("nan")}])
+    def test_patience_is_numbers(self, tmp_path, patience):
+        requests = batch(tmp_path / "r.jsonl", 1)
+        with pytest.raises(InputError, match=f"{next(iter(patience))} nan"):
+            judge.run(requests, tmp_path / "o", url="http://x", patience=QUICK._replace(**patience))
+
+    def test_a_count_of_tokens_that_no_answer_has_is_not_believed(self, tmp_path):
+        """It counts as the most the request could use, as where nothing is told."""
+        told = [{"prompt_tokens": 10**40, "completion_tokens": 1 << 63}, {}]
+        found = []
+        for number, usage in enumerate(told):
+            requests, out = batch(tmp_path / f"{number}.jsonl", 2), tmp_path / f"{number}.out"
+            with serving(Server(lambda *_, u=usage: (200, answer(usage=u), {}))) as server:
+                found.append([row(ask(server, requests, out)) for _ in range(2)])
+        assert found[0] == found[1]
+        assert [one["tokens_out"] for one in found[0]] == [100, 100]
+
+    def test_a_sum_of_tokens_beyond_64_bits_is_null(self, tmp_path):
+        usage = {"prompt_tokens": (1 << 63) - 1, "completion_tokens": 1}
+        requests, out = batch(tmp_path / "r.jsonl", 2), tmp_path / "out.jsonl"
+        with serving(Server(lambda *_: (200, answer(usage=usage), {}))) as server:
+            result = ask(server, requests, out)
+        assert (row(result)["tokens_in"], row(result)["tokens_out"]) == (None, 2)
+        assert result.rows.schema["tokens_in"] == pl.Int64
 
     def test_answers_are_kept_as_they_came(self, tmp_path):
         body = answer("half a pair \ud800 and 東京", extra=[1, None])

@@ -70,6 +70,19 @@ def test_errors_are_plain_nulls_where_no_reference_is_needed(scores_of_runs):
     assert row["mean_errors_zero"] is None
 
 
+def test_errors_are_no_zeros_of_a_metric_they_are_not_errors_of(scores_of_runs):
+    """What a run did before it failed counts as it is."""
+    row = one(scores_of_runs([{"composite": 0.5}, {"run_status": "error"}]), "composite")
+    assert (row["n_null"], row["n_error"], row["mean"]) == (1, 0, 0.5)
+    assert row["mean_errors_zero"] is None
+
+
+def test_vacuous_runs_are_counted_with_and_without_a_task(scores_of_runs):
+    nothing = {"n_expected": 0, "n_calls": 0, "f1": 1.0}
+    runs = [nothing, nothing | {"task_id": "t"}, nothing | {"task_id": "t"}, {"f1": 0.5}]
+    assert one(scores_of_runs(runs), "f1")["n_vacuous"] == 3
+
+
 def test_errors_as_zero_make_no_sense_where_lower_is_better(scores_of_runs):
     row = one(scores_of_runs([{"n_missing": 2}, {"run_status": "error"}]), "n_missing")
     assert (row["n_error"], row["mean"], row["mean_errors_zero"]) == (1, 2.0, None)
@@ -109,6 +122,14 @@ def test_the_interval_of_runs_without_a_task_is_the_usual_one(scores_of_runs):
     """Of 1, 2, 3: 2 ± 4.302653·√(1/3) = 2 ± 2.484138, where the range is open; here it ends at 0."""
     row = one(scores_of_runs([{"n_steps": n} for n in (1, 2, 3)]), "n_steps")
     assert (row["mean"], row["std"], row["ci_low"]) == (2.0, 1.0, 0.0)
+    assert row["ci_high"] == pytest.approx(4.484138, abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", [{"n_expected": 0, "n_calls": 0}, {"run_status": "error"}])
+def test_runs_of_every_kind_are_in_one_interval(scores_of_runs, kind):
+    """As above, where one of the three is vacuous, or errored."""
+    row = one(scores_of_runs([{"n_steps": 1}, {"n_steps": 2} | kind, {"n_steps": 3}]), "n_steps")
+    assert (row["mean"], row["std"]) == (2.0, 1.0)
     assert row["ci_high"] == pytest.approx(4.484138, abs=1e-6)
 
 

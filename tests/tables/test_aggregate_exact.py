@@ -27,13 +27,15 @@ runs = st.fixed_dictionaries(
         "exact_match": st.none() | st.integers(0, 1),
         "cost_usd": st.none() | st.integers(-(10**9), 10**9).map(lambda k: k / 1024),
         "tp": st.integers(0, 3),
-        "n_expected": st.integers(0, 3),
-        "n_calls": st.integers(0, 3),
+        "n_expected": st.integers(0, 2),
+        "n_calls": st.integers(0, 2),
     }
 )
 MICRO = {"f1": (lambda r: 2 * r["tp"], lambda r: r["n_expected"] + r["n_calls"])}
 # A metric of a policy's own may be negative, and has no range.
 METRICS = [get("f1"), get("exact_match"), replace(get("cost_usd"), unit="")]
+COMPARES_CALLS = ("f1", "exact_match")
+"""An errored run has none of these, and one without calls, expected or made, is vacuous in them."""
 
 
 def clusters(rows, name):
@@ -77,8 +79,8 @@ def aggregated(rows, name):
     errors = sum(row["run_status"] == "error" for row in rows) - sum(
         row["run_status"] == "error" for row in scored
     )
-    if name == "cost_usd":
-        errors = 0
+    errors = errors if name in COMPARES_CALLS else 0
+    vacuous = sum(row["n_expected"] == row["n_calls"] == 0 for row in scored)
     n, total = len(values), sum(values)
     mean = total / n if n else None
     numerator, denominator = MICRO.get(name, (lambda _: 0, lambda _: 0))
@@ -89,6 +91,7 @@ def aggregated(rows, name):
         "n_scored": n,
         "n_null": len(rows) - n - errors,
         "n_error": errors,
+        "n_vacuous": vacuous if name in COMPARES_CALLS else 0,
         "mean": mean,
         "micro": Fraction(sum(map(numerator, scored)), pooled) if pooled else None,
         "std": sqrt(sum((x - mean) ** 2 for x in values) / (n - 1)) if n > 1 else None,
@@ -96,7 +99,9 @@ def aggregated(rows, name):
         "max": max(values, default=None),
         "ci_low": low,
         "ci_high": high,
-        "mean_errors_zero": (total / (n + errors) if name != "cost_usd" and n + errors else None),
+        "mean_errors_zero": (
+            total / (n + errors) if name in COMPARES_CALLS and n + errors else None
+        ),
     }
 
 

@@ -14,7 +14,7 @@ import pytest
 from arms import ARMS, BASELINE, CANDIDATE, arms, lake_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lakes import scored
+from lakes import landed, scored
 from making import call, run, want
 
 from pipeline.cli.encode import encode
@@ -308,9 +308,34 @@ class TestFilters:
         made = lake(arms("f1", [("a", 0.5, 1.0), ("b", 1.0, 1.0)]), scored=pl.col("row") != 3)
         found = compare(made, **ARMS, metrics=["f1"])
         assert one(found, "f1")["n_uncovered"] == 1
-        assert any(
-            note.startswith("1 of the candidate's 2 runs not scored") for note in found.notes
+        unscored = [note for note in found.notes if "not scored" in note]
+        assert [note[:39] for note in unscored] == ["1 of the candidate's 2 runs not scored "]
+
+    def test_arms_are_told_by_their_filters(self, lake):
+        made = lake(arms("f1", [("a", [0.5, 0.5], 1.0)]))
+        assert compare(made, **ARMS, metrics=["f1"]).notes[:2] == [
+            f"baseline: 2 runs where {BASELINE}", f"candidate: 1 run where {CANDIDATE}",
+        ]  # fmt: skip
+
+    def test_one_that_matches_nothing_is_told_with_the_runs_that_count(self, tmp_path):
+        """A longer copy of a run replaces it: two have landed, one counts."""
+        for name, steps in (("short", [call("a")]), ("long", [call("a"), call("b")])):
+            made = landed(tmp_path, run("r", *steps), name=name)
+        score(made)
+        with pytest.raises(InputError) as found:
+            compare(made, baseline="true", candidate="trial = 9", where="run_id = 'r'")
+        assert str(found.value) == (
+            "--candidate 'trial = 9' with --where \"run_id = 'r'\" matches none of the lake's 1 run"
         )
+
+    def test_what_people_say_of_runs_is_part_of_what_an_arm_is_made_from(self, tmp_path):
+        made = scored(tmp_path, run("r", call("a")))
+        asked = {"baseline": "true", "candidate": "true", "metrics": ["n_calls"]}
+        hashes = [arm["hash"] for arm in compare(made, **asked).facts["arms"]]
+        word = {"trajectory_id": "r", "annotator_id": "ann", "overall_quality": 4}
+        landed(tmp_path, word, form="annotations", name="words")
+        found = [arm["hash"] for arm in compare(made.path, **asked).facts["arms"]]
+        assert not set(found) & set(hashes)
 
     def test_an_empty_lake_has_no_such_run(self, tmp_path):
         with pytest.raises(InputError, match="matches none"):

@@ -10,7 +10,7 @@ import pytest
 from pipeline.errors import UnknownNameError
 from pipeline.metrics.registry import chosen
 from pipeline.tables.aggregate import aggregate_scores
-from pipeline.tables.groups import groups_of
+from pipeline.tables.groups import groups_of, unlabelled
 from pipeline.tables.percentiles import percentiles_of
 
 STEPS = chosen(["n_steps"])
@@ -70,3 +70,10 @@ def test_other_names_are_refused(name):
 def test_the_nearest_name_is_told():
     with pytest.raises(UnknownNameError, match=r"did you mean 'agent'\?"):
         groups_of(["agnet"])
+
+
+def test_only_a_label_that_no_run_has_is_told_as_unknown():
+    rows = pl.DataFrame({"model": [None], "labels.team": ["a"], "labels.taem": [None]})
+    (note,) = unlabelled(rows, ["model", "labels.team", "labels.taem", "labels.taem"])
+    assert note.startswith("no run here has a label 'taem'")
+    assert not unlabelled(rows.clear(), rows.columns)  # nothing there has labels or lacks them

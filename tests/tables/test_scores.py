@@ -49,6 +49,12 @@ def test_limit_takes_the_first_of_the_sorted(scores_of_runs):
     assert scores_of(con, limit=0).is_empty()
 
 
+@pytest.mark.parametrize("limit", [299, 2**63 - 1, 2**70])
+def test_a_limit_may_be_any_number_of_rows(scores_of_runs, limit):
+    con = scores_of_runs([{"run_id": f"r{n:03}"} for n in range(300)])
+    assert scores_of(con, limit=limit).height == min(limit, 300)
+
+
 def test_columns_come_as_asked(scores_of_runs):
     started = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
     con = scores_of_runs([{"run_id": "a", "f1": 1.0, "started_at": started, "trial": 3}])
