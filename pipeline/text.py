@@ -21,6 +21,7 @@ VERDICTS = {
 }  # fmt: skip
 """The signs of verdicts."""
 
+_BEHIND = 'at or near ")"'
 _NO_COLUMN = re.compile('Referenced column "([^"]+)" not found')
 
 RIGHT_TO_LEFT = re.compile(
@@ -99,6 +100,8 @@ def refusal(error: Exception, asked: str = "") -> str:
     of_label = "Cannot extract field" in said and '"labels"' in said
     if of_label:
         return f"{said}; a label is labels->>'NAME'"
+    if _BEHIND in said and ")" not in asked:
+        return said.replace(_BEHIND, "at the end")  # the bracket is ours: it closes the condition
     missed = _NO_COLUMN.search(said)
     if missed and f'"{missed[1]}"' in asked:
         return f"{said}; a text stands in single quotes: '{missed[1]}'"
