@@ -32,7 +32,8 @@ COUNT = "n_"
 DIRECTION = "better"
 """Said of the numbers, it goes when they are gone."""
 ABOUT = (
-    "rejected", "p50", "mean", "delta", "drop", "flip", "expected", "actual", "meaning", "what", "verdict", "reason", "detail",
+    "rejected", "p50", "mean", "delta", "drop",
+    "flip", "expected", "actual", "meaning", "what", "verdict", "reason", "detail",
 )  # fmt: skip
 """What a table is about, and is shown for; the last goes last."""
 
