@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -50,12 +51,12 @@ class Shown:
     header: str = ""
     floor: int = NARROWEST_TEXT[0]
 
-    @property
+    @cached_property
     def is_empty(self) -> bool:
         """Is there nothing in it but nulls?"""
         return all(text == NULL for text in self.cells)
 
-    @property
+    @cached_property
     def widest(self) -> int:
         """The cells printed on it without folding."""
         return max((cell_len(text) for text in self.cells), default=0)
