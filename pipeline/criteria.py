@@ -111,6 +111,8 @@ def _config(data: bytes, source: str) -> Mapping[str, Any]:
         told = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
     except msgspec.DecodeError as error:
         raise InputError(f"{source}: no JSON: {error}") from error
+    except RecursionError as error:
+        raise InputError(f"{source}: nested too deep to be read") from error
     if not isinstance(told, dict) or not isinstance(told.get("criteria"), dict):
         raise InputError(
             f'{source}: no ADK criteria; {{"criteria": {{NAME: THRESHOLD}}}} is wanted'

@@ -19,6 +19,10 @@ _LISTED_BY = {
 }
 
 
+SHORT = 3
+"""In names as short as this one other letter is half of what two have in common."""
+
+
 class TrajtabError(Exception):
     """The root of every error trajtab raises.
 
@@ -70,9 +74,12 @@ class UnknownNameError(InputError):
 
         >>> print(UnknownNameError.among("metric", "f2", ["f1", "recall"]))
         unknown metric 'f2'; did you mean 'f1'? (known: f1, recall)
+        >>> print(UnknownNameError.among("metric", "banana", ["f1", "recall"]))
+        unknown metric 'banana' (known: f1, recall)
         """
         names = sorted(known)
-        near = get_close_matches(name, names, n=1, cutoff=0.4)
+        alike = 0.6 if len(name) > SHORT else 0.5
+        near = get_close_matches(name, names, n=1, cutoff=alike)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         few = 40
         listed = f" (known: {', '.join(names)})" if len(names) <= few else ""

@@ -25,6 +25,7 @@ import msgspec
 
 from pipeline.arguments import checked
 from pipeline.errors import LakeError, SourceNotFoundError
+from pipeline.given import nearest
 from pipeline.store import Decision, Draft, Storage, storage_of
 
 if TYPE_CHECKING:
@@ -155,10 +156,13 @@ class Lake:
         """Say why there is no lake here, and how to have one."""
         if isinstance(self.path, Path) and self.path.is_file():
             return f"a file, no lake; `trajtab land {self.path} --lake LAKE` makes one of a log"
-        seen = "no lake.json under this prefix"
-        if isinstance(self.path, Path):
-            seen = "the folder holds no lake.json" if self.path.exists() else "no such folder"
-        return f"no lake here ({seen}); `trajtab land SOURCE --lake {self.path}` makes one"
+        seen, meant = "no lake.json under this prefix", ""
+        if isinstance(self.path, Path) and self.path.exists():
+            seen = "the folder holds no lake.json"
+        elif isinstance(self.path, Path):
+            seen, meant = "no such folder", nearest(self.path)
+        makes = f"`trajtab land SOURCE --lake {self.path}` makes one"
+        return f"no lake here ({seen}){meant}; {makes}"
 
     def exists(self) -> bool:
         """Tell whether there is a lake at this path."""

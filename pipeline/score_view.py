@@ -64,7 +64,7 @@ def create_scores(
             raise InputError(f"--where {where!r}: one condition is wanted, not several statements")
         con.execute(f"CREATE VIEW scores AS {chosen}")
     except duckdb.Error as error:
-        raise InputError(f"--where {where!r}: {refusal(error, chosen)}") from error
+        raise InputError(f"--where {where!r}: {refusal(error, where or '')}") from error
 
 
 def _scores_from(con: duckdb.DuckDBPyConnection, scores: Sequence[Folder], policy: Policy) -> str:

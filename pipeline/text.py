@@ -9,6 +9,8 @@ import warnings
 from datetime import datetime
 from typing import Any
 
+from pipeline.unseen import seen
+
 NULL = "–"
 DIGITS = 4
 LARGE = 1000
@@ -19,17 +21,11 @@ VERDICTS = {
 }  # fmt: skip
 """The signs of verdicts."""
 
+_BEHIND = 'at or near ")"'
 _NO_COLUMN = re.compile('Referenced column "([^"]+)" not found')
 
-# Control characters, line separators, direction overrides, halves of surrogate pairs, and the two
-# that no XML may hold.
-_ACTIVE = re.compile(
-    "[\\x00-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ufeff\\ufffe\\uffff\\ud800-\\udfff]"
-)
-
-
 RIGHT_TO_LEFT = re.compile(
-    "([\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufefc\\U00010800-\\U00010fff\\U0001e800-\\U0001efff]+ ?)+(?<! )"
+    "([\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufefc\\U00010800-\\U00010fff\\U0001e800-\\U0001efff]+[ \\u200c\\u200d]?)+(?<! )"
 )
 """Words in a script that is written from right to left: numbers and names beside them would be
 drawn on their other side."""
@@ -47,12 +43,12 @@ def is_utf8(text: str) -> bool:
 
 
 def visible(text: str) -> str:
-    r"""Spell out the characters that act instead of showing.
+    r"""Spell out the characters that act instead of showing, or are not seen.
 
-    >>> print(visible("red \x1b[31m"))
-    red \x1b[31m
+    >>> print(visible("red \x1b[31m"), visible("a\u200bb"))
+    red \x1b[31m a\u200bb
     """
-    return _ACTIVE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return seen(text, lambda sign: sign.encode("unicode_escape").decode())
 
 
 def spelled_out(text: str) -> str:
@@ -61,7 +57,7 @@ def spelled_out(text: str) -> str:
     >>> print(spelled_out('{"name": "\x9b31m"}\n'), end="")
     {"name": "\u009b31m"}
     """
-    return _ACTIVE.sub(lambda at: at[0] if at[0] == "\n" else f"\\u{ord(at[0]):04x}", text)
+    return seen(text, lambda sign: sign if sign == "\n" else json.dumps(sign)[1:-1])
 
 
 def anchored(text: str) -> str:
@@ -104,6 +100,8 @@ def refusal(error: Exception, asked: str = "") -> str:
     of_label = "Cannot extract field" in said and '"labels"' in said
     if of_label:
         return f"{said}; a label is labels->>'NAME'"
+    if _BEHIND in said and ")" not in asked:
+        return said.replace(_BEHIND, "at the end")  # the bracket is ours: it closes the condition
     missed = _NO_COLUMN.search(said)
     if missed and f'"{missed[1]}"' in asked:
         return f"{said}; a text stands in single quotes: '{missed[1]}'"

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from pipeline.policy import Policy
 
 NEAR = 3
+ALIKE = 0.8
+"""From this Jaro-Winkler similarity on an id may have been meant; so may one that holds what was typed."""
 CUT = 200
 
 MARKS = ("is_backtrack", "is_retry", "in_loop", "expected_position")
@@ -187,14 +189,22 @@ def _expected(
 
 
 def _unknown(con: DuckDBPyConnection, run_id: str, lake: Lake) -> str:
+    """Return the sentence for an id that no run has, with the ids that may have been meant."""
     near = _rows(
         con,
-        "SELECT run_id FROM runs GROUP BY run_id "
-        "ORDER BY jaro_winkler_similarity(run_id, $id) DESC, run_id LIMIT $n",
+        "SELECT run_id, jaro_winkler_similarity(run_id, $id) AS likeness FROM runs "
+        "WHERE likeness >= $alike OR ($id <> '' AND contains(run_id, $id)) "
+        "GROUP BY run_id ORDER BY likeness DESC, run_id LIMIT $n",
         id=run_id,
+        alike=ALIKE,
         n=NEAR,
     )["run_id"]
-    known = f"near it: {', '.join(map(repr, near))}" if near.len() else "it holds no run"
+    if near.len():
+        known = f"near it: {', '.join(map(repr, near))}"
+    elif _rows(con, "FROM runs LIMIT 1").is_empty():
+        known = "it holds no run"
+    else:
+        known = f"no id is like it; `trajtab scores {lake.path}` lists them"
     return f"{lake.path}: no run {run_id!r}; {known}"
 
 

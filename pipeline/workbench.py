@@ -7,6 +7,7 @@ runs single SELECT statements only.
 
 from __future__ import annotations
 
+import re
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,10 @@ __all__ = ["VIEWS", "init_script", "opened", "query", "select", "session"]
 VIEWS = (
     "runs", "steps", "calls", "tasks", "refs", "scores", "annotations", "judgments", "rejects",
 )  # fmt: skip
+
+_NO_TABLE = re.compile(
+    r'(?P<missed>Table with name .+ does not exist!)( Did you mean "(?P<near>[^"]+)"\?)?'
+)
 
 
 @checked
@@ -134,7 +139,19 @@ def select(
         found = con.sql(statement, params=dict(parameters)) if parameters else con.sql(statement)
         return frame(found)
     except duckdb.Error as error:
-        raise QueryError(refusal(error, text)) from error
+        raise QueryError(_without_table(refusal(error, text))) from error
+
+
+def _without_table(told: str) -> str:
+    """Name the views where a table is missed, unless DuckDB guessed one of them.
+
+    >>> _without_table('Table with name x does not exist! Did you mean "y"?')[:60]
+    'Table with name x does not exist! The views are runs, steps,'
+    """
+    missed = _NO_TABLE.search(told)
+    if missed is None or missed["near"] in VIEWS:
+        return told
+    return f"{told[: missed.end('missed')]} The views are {', '.join(VIEWS)}"
 
 
 def _open_ended(text: str) -> str:

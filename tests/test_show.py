@@ -89,8 +89,18 @@ class TestRows:
         assert show(lake, derived).rows.equals(show(lake, "7/1").rows)
 
     def test_an_unknown_id_names_near_ones(self, lake):
-        with pytest.raises(UnknownNameError, match="no run 'bokking'; near it: 'booking', 'bored'"):
+        with pytest.raises(UnknownNameError, match=r"no run 'bokking'; near it: 'booking'$"):
             show(lake, "bokking")
+
+    def test_a_part_of_an_id_is_near_it(self, lake):
+        with pytest.raises(UnknownNameError, match=r"no run 'king'; near it: 'booking'$"):
+            show(lake, "king")
+
+    @pytest.mark.parametrize("run_id", ["nosuch", ""])
+    def test_no_id_is_named_that_is_not_near(self, lake, run_id):
+        told = f"no run '{run_id}'; no id is like it; `trajtab scores {lake.path}` lists them"
+        with pytest.raises(UnknownNameError, match=f"{re.escape(told)}$"):
+            show(lake, run_id)
 
     def test_an_empty_lake_says_so(self, tmp_path):
         with pytest.raises(UnknownNameError, match="it holds no run"):

@@ -15,7 +15,7 @@ from pipeline.cli.files import say, write_results
 from pipeline.cli.options import CUT_TO_FIT, Outputs
 from pipeline.cli.table import render
 from pipeline.errors import InputError
-from pipeline.text import spelled_out
+from pipeline.text import counted, spelled_out
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -28,6 +28,9 @@ __all__ = ["emit", "fitted", "say", "terminal_width"]
 
 NOTES_INSIDE = "json"
 """The format that holds the notes itself."""
+
+MOST_NAMED = 8
+"""So many columns that did not fit are named."""
 
 
 def emit(
@@ -62,15 +65,38 @@ def terminal_width() -> int | None:
 
 
 def fitted(
-    rows: pl.DataFrame, width: int | None, *, needed: Collection[str] = (), styled: bool = False
+    rows: pl.DataFrame,
+    width: int | None,
+    *,
+    needed: Collection[str] = (),
+    styled: bool = False,
+    further: str | None = None,
 ) -> str:
-    """Return a frame as a table that fits, and say which columns did not."""
+    """Return a frame as a table that fits, and say which columns did not.
+
+    Args:
+        rows: the frame.
+        width: in cells; None is as wide as it takes.
+        needed: columns that stay.
+        styled: heads in bold?
+        further: the name of a table that stands beside a result's rows, which CSV does not hold.
+    """
     table = render(rows, width, needed=needed, styled=styled)
     if table.left_out:
-        say(
-            f"note: {', '.join(table.left_out)} did not fit: a wider terminal or --format csv shows all"
-        )
+        of_table, form = ("", "csv") if further is None else (f"{further}: ", "json")
+        gone = _few(table.left_out)
+        say(f"note: {of_table}{gone} did not fit: a wider terminal or --format {form} shows all")
     return table.text
+
+
+def _few(names: list[str]) -> str:
+    """List names, the first where they are many.
+
+    >>> _few(["p25", "p95"]), _few([f"m{number}" for number in range(20)])
+    ('p25, p95', 'm0, m1, m2, m3, m4, m5, m6, m7 and 12 more columns')
+    """
+    more = f" and {counted(len(names) - MOST_NAMED, 'more column')}" if names[MOST_NAMED:] else ""
+    return f"{', '.join(names[:MOST_NAMED])}{more}"
 
 
 def _print_table(result: Result, needed: Collection[str]) -> None:
@@ -79,12 +105,15 @@ def _print_table(result: Result, needed: Collection[str]) -> None:
     for name, table in result.tables.items():
         if table.height:
             click.echo(f"\n{name}")
-            _print_rows(table)
+            _print_rows(table, further=name)
 
 
-def _print_rows(rows: pl.DataFrame, needed: Collection[str] = ()) -> None:
+def _print_rows(
+    rows: pl.DataFrame, needed: Collection[str] = (), further: str | None = None
+) -> None:
     width = terminal_width()
-    click.echo(fitted(rows, width, needed=needed, styled=width is not None and _may_style()))
+    styled = width is not None and _may_style()
+    click.echo(fitted(rows, width, needed=needed, styled=styled, further=further))
 
 
 def _print_bytes(data: bytes, form: str) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 import click
 import polars as pl
+from rich.cells import cell_len, chop_cells
 
 from pipeline.cli.command import command as declare
 from pipeline.cli.files import write, write_results
@@ -66,7 +66,7 @@ def command(lake: PathLike[str], run_id: str, policy: str | None, outputs: Outpu
 def drawn(timeline: Timeline) -> Iterator[str]:
     """Yield a run's facts, scores and expected calls, then its steps, as lines."""
     width = terminal_width()
-    yield f"run {one_line(name(timeline))}"
+    yield from _wrapped("run ", one_line(name(timeline)), width)
     for told in (facts(timeline.run), standing(timeline), expected(timeline.expected)):
         yield from _titled(told, width)
     yield ""
@@ -138,18 +138,24 @@ def _titled(pairs: Iterator[tuple[str, str]], width: int | None) -> Iterator[str
         if text == NULL:
             continue
         start = f"{INDENT}{title:<{TITLE}}"
-        lines = [start + text] if width is None else _wrapped(start, text, width)
-        yield from (line.replace(JOINED, " ") for line in lines)
+        yield from (line.replace(JOINED, " ") for line in _wrapped(start, text, width))
 
 
-def _wrapped(start: str, text: str, width: int) -> list[str]:
-    return textwrap.wrap(
-        text,
-        max(width, len(start) + TITLE),
-        initial_indent=start,
-        subsequent_indent=" " * len(start),
-        break_on_hyphens=False,
-    )
+def _wrapped(start: str, text: str, width: int | None) -> list[str]:
+    """Break a text into lines of at most `width` terminal cells, the first behind `start`."""
+    if width is None:
+        return [start + text]
+    room = max(width - len(start), TITLE)
+    lines = [""]
+    for word in text.split(" "):
+        beside = f"{lines[-1]} {word}" if lines[-1] else word
+        if cell_len(beside) <= room:
+            lines[-1] = beside
+        else:
+            lines += chop_cells(word, room)
+    kept = lines if lines[0] else lines[1:]
+    indents = [start, *([" " * len(start)] * len(kept))]
+    return [indent + line for indent, line in zip(indents, kept, strict=False)]
 
 
 def _known(row: dict[str, Any], *keys: str) -> str:

@@ -28,6 +28,11 @@ NOTE = (
     "distance of their scores; null without a pair in which both have a score"
 )
 
+NONE = (
+    "no judgment has landed: `trajtab judge prepare` asks for some, `trajtab judge run` and "
+    "`trajtab judge land` bring them in"
+)
+
 
 @checked
 def consistency(lake: Lake | str | os.PathLike[str]) -> Result:
@@ -41,7 +46,8 @@ def consistency(lake: Lake | str | os.PathLike[str]) -> Result:
     Args:
         lake: the lake, or its path.
     """
-    return Result("judge_consistency", figures(judgments(opened(lake))), [NOTE])
+    judged = judgments(opened(lake))
+    return Result("judge_consistency", figures(judged), [NOTE if judged.height else NONE])
 
 
 def figures(judged: pl.DataFrame) -> pl.DataFrame:

@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from pipeline.landing import formats
+from pipeline.landing.records.head import is_too_deep
 from pipeline.landing.source.foreign import foreign
 from pipeline.landing.source.transport import MOST_LAYERS, is_packed
 
@@ -76,6 +77,8 @@ def _no_format(head: Head) -> str:
         return f"a log's records are objects; this one's are {kind}"
     near = "".join(f"; {guess}" for guess in guesses(head))
     told = f"no format has records with {sorted(head.first)[:MOST_KEYS]}{near}"
+    if is_too_deep(head.text):
+        told = f"nested too deep to be looked at whole; of what was seen, {told}"
     return f"{told}; `trajtab formats` lists them, --from names one"
 
 

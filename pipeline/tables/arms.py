@@ -17,7 +17,7 @@ from pipeline.errors import InputError
 from pipeline.lake import Lake
 from pipeline.metrics.registry import METRICS_VERSION, chosen
 from pipeline.tables.arm_runs import ARMS, Side, create_arm_runs
-from pipeline.tables.session import scoring
+from pipeline.tables.session import NO_RUN, scoring
 from pipeline.text import counted
 
 if TYPE_CHECKING:
@@ -162,9 +162,9 @@ def found_arms(
     for arm, policy, (n_runs, n_unscored) in zip(asked, policies, counts, strict=True):
         if not n_runs:
             state = known[policy.hash][1]
-            there = sum(batch.rows("runs") for batch in state.batches)
-            runs = counted(there - len(state.superseded), "run")
-            raise InputError(f"{_named(arm, where)} matches none of the lake's {runs}")
+            there = sum(batch.rows("runs") for batch in state.batches) - len(state.superseded)
+            of_them = f" of the lake's {counted(there, 'run')}" if there else f": {NO_RUN}"
+            raise InputError(f"{_named(arm, where)} matches none{of_them}")
         made_from = _hash(known[policy.hash][1], policy, (arm.filter, where))
         found.append(Arm(arm.name, arm.filter, policy, n_runs, n_unscored, made_from, arm.policy))
     return found

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from pipeline.policy import Policy
 
 
+NO_RUN = "the lake holds no run: `trajtab land LOGS --lake LAKE` brings some in"
+
+
 class Session(NamedTuple):
     """A DuckDB connection with the view `scores`, the policy, and notes for the person."""
 
@@ -81,8 +84,7 @@ def told_of(
 ) -> list[str]:
     """Return what every table says first: its policy, and what it leaves out."""
     empty = not state.scores and not state.unscored
-    nothing = ["the lake holds no run: `trajtab land LOGS --lake LAKE` brings some in"]
-    return [f"policy: {policy.title}", *(nothing if empty else unscored(state, named))]
+    return [f"policy: {policy.title}", *([NO_RUN] if empty else unscored(state, named))]
 
 
 def unmatched(con: DuckDBPyConnection, where: str | None, runs: str) -> list[str]:

@@ -108,6 +108,58 @@ def test_a_path_that_is_not_there_is_told_with_one_like_it(command, meant, capsy
     assert f"did you mean '{meant}'?" in capsys.readouterr().err
 
 
+def test_a_lake_that_is_not_there_is_told_with_one_like_it(capsys):
+    Lake.create("night")
+    assert trajtab("scores", "nigth") == 2
+    told = capsys.readouterr().err
+    assert "nigth: no lake here (no such folder); did you mean 'night'?; `trajtab land" in told
+    assert trajtab("scores", "elsewhere") == 2
+    assert "did you mean" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("aggregate", "LAKE", "--metric", "banana"),
+        ("aggregate", "LAKE", "--by", "banana"),
+        ("scores", "LAKE", "--columns", "foo"),
+        ("score", "LAKE", "--policy", "preset:nope"),
+        ("metrics", "banana"),
+    ],
+    ids=" ".join,
+)
+def test_what_is_like_no_name_is_told_without_a_guess(lake, command, capsys):
+    assert trajtab(*(lake if word == "LAKE" else word for word in command)) == 2
+    told = capsys.readouterr().err
+    assert "did you mean" not in told
+    assert "known: " in told or " lists them" in told
+
+
+def test_a_condition_that_breaks_off_is_told_by_what_was_typed(lake, capsys):
+    assert trajtab("scores", lake, "--where", "f1 <") == 2
+    assert "--where 'f1 <': Parser Error: syntax error at the end\n" in capsys.readouterr().err
+    assert trajtab("scores", lake, "--where", "(f1 <)") == 2
+    assert 'syntax error at or near ")"' in capsys.readouterr().err
+
+
+def test_a_table_that_is_not_there_is_told_with_the_views(lake, capsys):
+    assert trajtab("sql", lake, "FROM banana") == 2
+    told = "Table with name banana does not exist! The views are runs, steps, calls, tasks, refs,"
+    assert told in capsys.readouterr().err
+
+
+def test_a_lake_without_runs_says_so_and_what_to_do(capsys):
+    Lake.create("empty")
+    assert trajtab("compare", "empty", "--baseline", "true", "--candidate", "true") == 2
+    told = "--baseline 'true' matches none: the lake holds no run: `trajtab land LOGS --lake LAKE`"
+    assert told in capsys.readouterr().err
+
+
+def test_a_lake_without_judgments_says_how_to_have_some(lake, capsys):
+    assert trajtab("judge", "consistency", lake) == 0
+    assert "note: no judgment has landed: `trajtab judge prepare`" in capsys.readouterr().err
+
+
 def test_a_preset_without_its_prefix_is_told(lake, capsys):
     assert trajtab("score", lake, "--policy", "adk") == 2
     assert "adk: no such policy file; did you mean 'preset:adk'?" in capsys.readouterr().err

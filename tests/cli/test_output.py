@@ -246,24 +246,26 @@ class TestTable:
         assert left_out == list(numbers)[len(kept) :]
 
     def test_empty_columns_go_before_telling_ones(self):
-        rows = pl.DataFrame({"name": ["a" * 10], "empty": [None], "std": [0.25], "mean": [0.5]})
+        row = {"name": "a" * 10, "empty": None, "std": 0.25, "mean": 0.5}
+        rows = pl.DataFrame([row, row])
         assert render(rows, 18).left_out == ["empty", "std"]
 
     def test_an_interval_goes_whole_and_what_is_needed_stays(self):
-        rows = pl.DataFrame({"name": ["a" * 9], "mean": [0.5], "ci_low": [0.25], "ci_high": [0.75]})
-        assert render(rows, 27).left_out == []
-        assert render(rows, 26).left_out == ["ci_low", "ci_high"]
-        assert render(rows, 26, needed=["ci_high"]).left_out == ["mean"]
+        row = {"name": "a" * 8, "mean": 0.5, "ci_low": 0.25, "ci_high": 0.75}
+        rows = pl.DataFrame([row, row])
+        assert render(rows, 26).left_out == []
+        assert render(rows, 25).left_out == ["ci_low", "ci_high"]
+        assert render(rows, 25, needed=["ci_high"]).left_out == ["mean"]
 
     def test_the_value_stays_longer_than_which_way_is_better(self):
         row = {"metric": "f1", "n_total": 12, "p25": 0.25, "p50": 0.5, "p95": 1.0}
-        rows = pl.DataFrame({**row, "mean": 0.75, "better": "higher"})
+        rows = pl.DataFrame([{**row, "mean": 0.75, "better": "higher"}] * 2)
         assert render(rows, 18).left_out == ["n_total", "p25", "p95", "better"]
         assert render(rows, 12).left_out == ["n_total", "p25", "p50", "p95", "better"]
 
     def test_changes_go_last_of_all_numbers(self):
         rows = pl.DataFrame(
-            {"n_scored": [9], "name": ["abc"], "mean": [0.5], "delta": [0.25], "mde": [0.1]}
+            [{"n_scored": 9, "name": "abc", "mean": 0.5, "delta": 0.25, "mde": 0.1}] * 2
         )
         order = [
             render(rows.select("name", "n_scored", "mean", "delta", "mde"), w).left_out

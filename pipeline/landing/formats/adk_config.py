@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from pipeline.criteria import convert
 from pipeline.errors import InputError
 from pipeline.landing.formats import Format
 from pipeline.landing.model import RejectError
+from pipeline.landing.values.decode import decoding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,12 +19,16 @@ if TYPE_CHECKING:
     from pipeline.landing.records.reader import Head, Piece
 
 
+_is_json = msgspec.json.Decoder().decode
+
+
 def decode(piece: Piece, _context: Any = None) -> Iterator[Run]:
     """Yield nothing, for thresholds are no run; refuse what no gate can be made of.
 
     Raises:
         RejectError: the criteria cannot be read.
     """
+    decoding(_is_json, piece.data)
     try:
         convert(piece.data, "test_config")
     except InputError as error:

@@ -195,7 +195,9 @@ def prepare(source: Source) -> Evaluation:
 
 def pieces(source: Source) -> Iterator[Piece]:
     """Yield the samples; a log that failed early has none."""
-    return samples(source) if is_archive(source.head) else source.elements("samples")
+    if is_archive(source.head):
+        return samples(source)
+    return source.parts(("samples",), beside=("eval",))
 
 
 def sniff(head: Head) -> str | None:

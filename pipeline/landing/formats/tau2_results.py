@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from heapq import merge
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -145,10 +144,7 @@ def decode(piece: Piece, context: Context) -> Iterator[Run | Task]:
 
 def pieces(source: Source) -> Iterator[Piece]:
     """Yield tasks and simulations in the order of the file."""
-    members = (source.elements(member) for member in ("tasks", "simulations"))
-    own = merge(*members, key=lambda piece: piece.offset)
-    for ordinal, piece in enumerate(own):
-        yield piece._replace(ordinal=ordinal)
+    return source.parts(("tasks", "simulations"))
 
 
 def _is_element(record: Any, member: str, keys: set[str]) -> bool:

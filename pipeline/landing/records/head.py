@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from io import BytesIO
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jiter
+import msgspec
 
 from pipeline.landing.records.documents import documents_of
 from pipeline.landing.records.framing import elements_of
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 BOM = b"\xef\xbb\xbf"
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 START = b"{["
 """How records begin, hardly ever after blanks."""
 _PLACE = re.compile(r"line (\d+) column (\d+)")
@@ -52,24 +55,55 @@ class Head(NamedTuple):
 
 
 def _partial(data: bytes) -> Any:
-    """Decode JSON that may be cut off; None where it is no JSON."""
+    """Decode JSON that may be cut off, or nest too deep; None where it is no JSON."""
     try:
-        return jiter.from_json(data, partial_mode="trailing-strings", allow_inf_nan=True)
-    except ValueError:
-        return None
+        return _as_far(data)
+    except ValueError as error:
+        return _deep(data, error) if _is_depth(error) else None
+
+
+def _as_far(data: bytes) -> Any:
+    return jiter.from_json(data, partial_mode="trailing-strings", allow_inf_nan=True)
+
+
+def is_too_deep(text: bytes) -> bool:
+    """Tell whether the first bytes of a file nest deeper than what is looked at of each file."""
+    try:
+        _as_far(text.removeprefix(BOM).lstrip())
+    except ValueError as error:
+        return _is_depth(error)
+    return False
+
+
+def _is_depth(error: ValueError) -> bool:
+    return str(error).startswith("recursion limit")
+
+
+def _deep(data: bytes, error: ValueError) -> Any:
+    """Decode what nests deep whole, where the decoder of records can, else as far as it goes."""
+    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return msgspec.json.decode(data)
+    return _before(data, error)
 
 
 def _undamaged(data: bytes) -> Any:
     """Decode a document as far as it goes, or up to where it is damaged."""
     try:
-        return jiter.from_json(data, partial_mode="trailing-strings", allow_inf_nan=True)
+        return _as_far(data)
     except ValueError as error:
-        place = _PLACE.search(str(error))
+        return _before(data, error)
+
+
+def _before(data: bytes, error: ValueError) -> Any:
+    """Decode what stands before the place that was refused."""
+    place = _PLACE.search(str(error))
     if place is None:
         return None
     line, column = int(place[1]), int(place[2])
     before = b"".join(data.splitlines(keepends=True)[: line - 1])
-    return _partial(data[: max(0, len(before) + column - 1)])
+    with suppress(ValueError):
+        return _as_far(data[: max(0, len(before) + column - 1)])
+    return None
 
 
 def is_whole(line: bytes) -> bool:
@@ -82,9 +116,16 @@ def is_whole(line: bytes) -> bool:
 def _is_json(text: bytes) -> bool:
     try:
         jiter.from_json(text)
-    except ValueError:
-        return False
+    except ValueError as error:
+        return _is_depth(error) and _is_closed(text)
     return True
+
+
+def _is_closed(text: bytes) -> bool:
+    """Tell whether text that nests too deep to be read closes what it opens."""
+    outside = _STRING.sub(b"", text)
+    opened, closed = (sum(map(outside.count, marks)) for marks in (START, b"}]"))
+    return opened == closed
 
 
 def _stand_alone(lines: list[bytes]) -> bool:

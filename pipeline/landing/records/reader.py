@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from functools import cached_property
+from heapq import merge
 from io import BytesIO
 from itertools import chain, islice
 from pathlib import PurePath
@@ -29,7 +30,7 @@ from pipeline.landing.records.reading import layout
 from pipeline.landing.source.foreign import foreign
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
     from pipeline.landing.model import Damage
@@ -190,6 +191,21 @@ class Source:
             found = elements_of(file) if member is None else self._members.elements(file, member)
             for ordinal, (data, line, offset) in enumerate(found):
                 yield Piece(data, line, offset, ordinal)
+
+    def parts(self, members: Sequence[str], *, beside: Sequence[str] = ()) -> Iterator[Piece]:
+        """Yield the elements of several members' arrays, in the order of the file.
+
+        A file that has none of these members, nor of those `beside` them, is of another make: its
+        records are pieces, for whoever decodes them to refuse.
+        """
+        found = list(map(self.elements, members))
+        pieces = merge(*found, key=lambda piece: piece.offset)
+        first = next(pieces, None)
+        if first is None and all(self.member(name) is None for name in (*members, *beside)):
+            yield from self.records()
+            return
+        for ordinal, piece in enumerate(chain(() if first is None else (first,), pieces)):
+            yield piece._replace(ordinal=ordinal)
 
     def member(self, name: str) -> bytes | None:
         """Return the value of a member of the top object; None where there is none."""
