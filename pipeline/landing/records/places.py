@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 GROUP_RECORDS = 1024
 GROUP_BYTES = 1 << 21
-"""Records are decoded so many at a time: what a processor's cache holds is quick to walk again."""
+GROUP = 1 << 27
+"""Records are decoded so many at a time: what a processor's cache holds is quick to walk again.
+Long ones fill it by their bytes, short ones by the objects made of them: `GROUP` is how many
+records times how many bytes are as much as it holds, whatever they are."""
 
 
 class Place(NamedTuple):
@@ -110,10 +113,13 @@ class Places(Sequence[Place]):
         """Yield consecutive ranges of bounded size that together are all records."""
         begin = size = 0
         for at, more in enumerate(self._size):
-            if at > begin and (size + more > GROUP_BYTES or at - begin >= GROUP_RECORDS):
-                yield begin, at
-                begin, size = at, 0
             size += more
+            records = at - begin + 1
+            if at > begin and (
+                size > GROUP_BYTES or records > GROUP_RECORDS or records * size > GROUP
+            ):
+                yield begin, at
+                begin, size = at, more
         if begin < len(self):
             yield begin, len(self)
 
