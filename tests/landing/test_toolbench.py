@@ -151,3 +151,23 @@ def test_a_call_without_a_name_is_refused():
     node = {"role": "tool", "message": "{'nam", "next": []}
     with pytest.raises(RejectError, match="names no tool"):
         decode("toolbench_tooleval", {"1": {"answer": {"answer_details": [node]}}})
+
+
+@pytest.mark.parametrize(
+    ("printed", "right"),
+    [
+        ("""'{"city": "Oslo"}'""", '{"city":"Oslo"}'),
+        (r"""'{"city": "Troms\xf8"}'""", '{"city":"Tromsø"}'),
+        (r"""'{"city": "it\'s"}'""", '{"city":"it\'s"}'),
+        (r"""'\x'""", r"\x"),  # an escape that is none
+        (r"""'\d'""", r"\d"),
+        ("""'a\nb'""", "a\nb"),
+        ("""'a\0b'""", "a\0b"),
+        (r"""'\ud800'""", r"\ud800"),
+    ],
+)
+def test_a_text_that_python_would_not_have_printed_so_is_taken_as_it_stands(printed, right):
+    """One such text lost all queries of its file."""
+    node = {"role": "tool", "message": f"{{'name': 'f', 'arguments': {printed}, 'res", "next": []}
+    run = decode("toolbench_tooleval", {"1": {"answer": {"answer_details": [node]}}}).run
+    assert [(call.tool_name, args(call)) for call in calls(run)] == [("f", right)]
