@@ -119,6 +119,63 @@ def test_invocation_events_keep_model_responses():
     assert expectation(run) == [[("f", "any", 0)]]
 
 
+def test_an_answer_that_the_last_event_says_already_is_one_response():
+    """ADK leaves the final response out of the events; others log it in both places."""
+    words = {"parts": [{"text": "Done"}]}
+    said = {"author": "bot", "content": words}
+    asked = {"user_content": {"parts": [{"text": "Hi"}]}, "final_response": words}
+
+    def ran(*events: dict[str, Any]) -> list[str]:
+        return kinds(
+            _run(_turn({**asked, "intermediate_data": {"invocation_events": events}}, None))
+        )
+
+    assert ran(said) == ["message", "final"]
+    assert ran({**said, "content": {"parts": [{"text": "Wait"}]}}) == [
+        "message",
+        "llm_call",
+        "final",
+    ]
+    called = {**said, "content": {"parts": [{"function_call": {"name": "f"}}]}}
+    assert ran(said, called) == ["message", "llm_call", "llm_call", "tool_call", "final"]
+
+
+def test_an_agent_may_say_what_the_user_said_and_speak_first():
+    assert kinds(_run(_turn(_ported("Hi", "Hi"), None))) == ["message", "final"]
+    alone = {"finalResponse": {"content": "Hello"}}
+    assert kinds(_run(_turn(alone, None))) == ["final"]
+
+
+@pytest.mark.parametrize(
+    ("ids", "names", "told"),
+    [
+        (("1", "2"), ("f", "f"), ({"toolId": "2"}, {"toolId": "1"})),
+        ((None, None), ("f", "g"), ({"toolName": "g"}, {"toolName": "f"})),
+    ],
+)
+def test_results_of_the_older_port_join_by_id_else_by_name(ids, names, told):
+    asked = [
+        {"id": call_id, "function": {"name": name, "arguments": {}}}
+        for call_id, name in zip(ids, names, strict=True)
+    ]
+    answers = [{**one, "content": n} for one, n in zip(told, (2, 1), strict=True)]
+    data = {"toolCalls": asked, "toolResponses": answers}
+    assert [call.output for call in calls(_run(_turn({"intermediateData": data}, None)))] == [1, 2]
+
+
+def test_a_turn_without_an_answer_has_none():
+    run = _run(_turn(_ported("Hi", None, TOOL), None))
+    assert (kinds(run), run.final_output) == (["message", "tool_call"], None)
+    assert kinds(_run(_turn({"tools": [TOOL]}, None))) == ["tool_call"]
+
+
+def test_a_result_answers_the_call_of_its_own_turn():
+    """Neither has an id: the turn before broke off after its call."""
+    call = {"name": "f", "arguments": {}}
+    run = _run(*(_turn(_ported("x", None, tool), None) for tool in (call, {**call, "result": 1})))
+    assert [step.output for step in calls(run)] == [None, 1]
+
+
 def test_turns_are_numbered_on_both_sides():
     one = _turn(_ported("a", "1", TOOL), _ported("a", "1"))
     two = _turn(_ported("b", "2"), _ported("b", "2", {"name": "g", "arguments": {}}))

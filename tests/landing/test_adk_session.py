@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from reading import SAMPLES, args, calls, claimed, decode, kinds, read, sniff
+from reading import SAMPLES, args, calls, claimed, decode, kinds, labels, read, sniff
 
 from pipeline.landing.model import RejectError
 
@@ -119,8 +119,10 @@ def test_ids_that_are_empty_text_are_no_ids():
 
 
 def test_result_without_a_call_stays_as_a_message():
-    run = _run(_event(_result("f", {"n": 1}, "unknown")))
-    (step,) = run.steps
+    asked = _said("Hi", author="user", invocation="h")
+    run = _run(asked, _event(_result("f", {"n": 1}, "unknown"), timestamp=1.5))
+    _, step = run.steps
+    assert (step.turn_index, step.started_at) == (1, 1.5)
     assert (step.kind, step.actor, step.content, step.call_id) == (
         "message",
         "tool",
@@ -128,6 +130,35 @@ def test_result_without_a_call_stays_as_a_message():
         "unknown",
     )
     assert step.labels == {"orphan_result": True, "tool_name": "f"}
+
+
+def test_a_result_that_the_user_gives_is_no_message():
+    """Who waits for a person has the person's answer logged as the user's."""
+    answered = _event(_result("ask", {"ok": True}, "c"), author="user")
+    run = _run(_said("Hi", author="user"), _event(_call("ask", "c")), answered)
+    assert kinds(run) == ["message", "llm_call", "tool_call"]
+    assert calls(run)[0].output == {"ok": True}
+
+
+def test_what_is_not_known_of_an_event_stands_on_what_it_makes():
+    mood = {"mood": "calm"}
+    orphan = {"function_response": {"name": "g", "response": {}, "tint": 1}}
+    silent = {"invocation_id": "i", "author": "bot"}
+    run = _run(
+        _said("Hi", author="user", **mood),
+        _event(_call("f"), **mood),
+        _event(_result("f", {"n": 1}), **mood),
+        _event(orphan),
+        {**silent, **mood},
+    )
+    assert [labels(step) for step in run.steps] == [
+        mood,
+        mood,
+        {"result.mood": "calm"},
+        {"orphan_result": True, "tool_name": "g", "tint": 1},
+    ]
+    assert labels(run) == {"events.mood": "calm"}
+    assert labels(_run({**silent, "partial": True, **mood})) == {"events.mood": "calm"}
 
 
 @pytest.mark.parametrize(
@@ -178,6 +209,39 @@ def test_turns_follow_user_messages_where_no_invocation_is_named():
     assert [step.turn_index for step in run.steps] == [0, 0, 0, 1, 1]
 
 
+def test_a_result_that_the_user_gives_opens_no_turn():
+    given = _event(_result("ask", {"ok": True}), author="user", invocation="")
+    said = [_said("a", author="user", invocation=""), _event(_call("ask"), invocation=""), given]
+    run = _run(*said, _said("b", invocation=""), _said("c", author="user", invocation=""))
+    assert [step.turn_index for step in run.steps] == [0, 0, 0, 0, 1]
+
+
+def test_a_response_with_calls_is_no_final():
+    assert kinds(_run(_event({"text": "Wait"}, _call("f")))) == ["llm_call", "tool_call"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ([], [], [None, "code_execution"]),
+        ([{"text": "So."}], [], ["code_execution", None]),
+        ([{"text": "So."}], [_call("f")], [None, "code_execution", "f"]),
+    ],
+)
+def test_code_stands_before_what_is_said_of_its_output(before, after, told):
+    """A response with calls, or without words, is what asked for the code."""
+    code = {"executable_code": {"code": "1", "language": "PYTHON", "id": "x"}}
+    ran = {"code_execution_result": {"outcome": "OUTCOME_OK", "output": "1", "id": "x"}}
+    run = _run(_event(*before, code, ran, *after, timestamp=1.5, invocation="i"))
+    assert [step.tool_name for step in run.steps] == told
+    made = next(step for step in run.steps if step.tool_name == "code_execution")
+    assert (made.output, made.is_error, made.call_id) == ("1", False, "x")
+    assert {(step.turn_index, step.response_index, step.actor) for step in run.steps} == {
+        (0, 0, "agent")
+    }
+    assert {step.started_at for step in run.steps} == {1.5}
+
+
 def test_last_response_without_calls_is_the_final():
     run = _run(_said("a"), _said("b"), _event(_call("f")), _said("c", author="user"))
     assert kinds(run) == ["llm_call", "final", "llm_call", "tool_call", "message"]
@@ -199,6 +263,15 @@ def test_sub_agents_are_named():
         _said("bye", author="root"),
     )
     assert [step.actor for step in run.steps] == ["agent", "booker", "agent"]
+    assert run.agent == "root"
+    run = _run(_said("to you", author="root"), _event(_call("f"), author="booker"))
+    assert [step.actor for step in run.steps] == ["agent", "booker", "booker"]
+
+
+@pytest.mark.parametrize("author", [None, "model"])
+def test_who_is_not_named_is_the_agent(author):
+    run = _run(_event(_call("f"), author=author), _said("a", author="root"))
+    assert [step.actor for step in run.steps] == ["agent"] * 3
     assert run.agent == "root"
 
 

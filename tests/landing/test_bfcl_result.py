@@ -80,11 +80,35 @@ def test_tokens_that_are_not_per_response_count_once():
     record = {"id": "x_1", "result": ["[f()]", "done"], "input_token_count": 9}
     run = decode("bfcl_result", record).run
     assert [step.input_tokens for step in run.steps] == [9, None, None]
+    parts = decode("bfcl_result", {**record, "input_token_count": [[4, 5], [[1]]]}).run
+    assert [step.input_tokens for step in parts.steps] == [10, None, None]
+    named = decode("bfcl_result", {**record, "input_token_count": "n/a", "latency": None}).run
+    assert [(step.input_tokens, step.duration_ms) for step in named.steps] == [(None, None)] * 3
 
 
-def test_a_result_of_another_shape_is_refused():
+def test_latency_is_seconds_of_a_response():
+    results = [["[f()]", "ok"], ["done"]]
+    told = decode("bfcl_result", {"id": "x_1", "result": results, "latency": [[0.5, 0.25], [1]]})
+    assert [step.duration_ms for step in told.run.steps] == [500.0, None, 250.0, 1000.0]
+    whole = decode("bfcl_result", {"id": "x_1", "result": results, "latency": 1.75}).run
+    assert [step.duration_ms for step in whole.steps] == [1750.0, None, None, None]
+
+
+def test_a_run_is_its_models_under_the_case():
+    run = decode("bfcl_result", {"id": "x_1", "result": "[f()]"}).run
+    assert (run.source_id, run.task_id, run.run_id) == ("x_1", "x_1", None)
+    assert [step.actor for step in run.steps] == ["agent", "agent"]
+
+
+def test_turns_without_a_response_have_no_steps():
+    run = decode("bfcl_result", {"id": "x_1", "result": [[], []]}).run
+    assert (run.steps, run.final_output, run.status) == ([], None, "ok")
+
+
+@pytest.mark.parametrize("response", [3, [3], {"f": "{}"}])
+def test_a_result_of_another_shape_is_refused(response):
     with pytest.raises(RejectError, match="wrong_type"):
-        decode("bfcl_result", {"id": "x_1", "result": [[3]]})
+        decode("bfcl_result", {"id": "x_1", "result": [[response], "done"]})
 
 
 def test_the_model_is_read_from_the_path(tmp_path):
@@ -111,3 +135,5 @@ def test_a_few_lines_are_enough_to_be_recognised():
 def test_lists_of_prose_are_not_claimed():
     assert sniff("bfcl_result", ["one"], ["two"], ["three"]) is None
     assert sniff("bfcl_result", {"id": "a", "result": "x", "jsonrpc": "2.0"}) is None
+    assert sniff("bfcl_result", {"id": 3, "result": []}) is None
+    assert sniff("bfcl_result", {"id": "simple_3", "result": "x", "note": "mine"})

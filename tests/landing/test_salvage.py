@@ -124,7 +124,7 @@ def test_what_no_format_foresaw_costs_its_record_alone(error: Exception, reason:
 
 @pytest.mark.parametrize("error", [MemoryError(), InputError("no fault of the record")])
 def test_what_is_no_fault_of_a_record_is_raised(error: Exception) -> None:
-    def decode(data: bytes) -> list[int]:
+    def decode(_data: bytes) -> list[int]:
         raise error
 
     with pytest.raises(type(error)):
