@@ -112,6 +112,23 @@ def test_identical_calls_each_get_their_result():
     assert [call.output["n"] for call in calls(run)] == [1, 2]
 
 
+def test_a_result_answers_no_call_of_another_id():
+    run = _run(_event(_call("f", "c")), _event(_result("f", {"n": 1}, "d")))
+    assert kinds(run) == ["llm_call", "tool_call", "message"]
+    assert (calls(run)[0].output, run.steps[-1].call_id) == (None, "d")
+
+
+def test_an_event_may_bring_a_result_and_speak():
+    run = _run(_event(_call("f")), _event(_result("f", {"n": 1}), {"text": "One."}))
+    assert kinds(run) == ["llm_call", "tool_call", "final"]
+    assert (calls(run)[0].output, run.final_output) == ({"n": 1}, "One.")
+
+
+def test_a_call_without_a_name_is_one_all_the_same():
+    (call,) = calls(_run(_event({"function_call": {"args": {"x": 1}}})))
+    assert (call.tool_name, args(call)) == ("", '{"x":1}')
+
+
 def test_ids_that_are_empty_text_are_no_ids():
     run = _run(_event(_call("f", ""), _call("g", "")), _event(_result("g", {"n": 1}, "")))
     assert [call.call_id for call in calls(run)] == [None, None]
@@ -242,6 +259,11 @@ def test_code_stands_before_what_is_said_of_its_output(before, after, told):
     assert {step.started_at for step in run.steps} == {1.5}
 
 
+def test_what_code_put_out_without_the_code_is_passed_over():
+    run = _run(_event({"code_execution_result": {"outcome": "OUTCOME_OK"}}, {"text": "One."}))
+    assert (kinds(run), run.final_output) == (["final"], "One.")
+
+
 def test_last_response_without_calls_is_the_final():
     run = _run(_said("a"), _said("b"), _event(_call("f")), _said("c", author="user"))
     assert kinds(run) == ["llm_call", "final", "llm_call", "tool_call", "message"]
@@ -254,6 +276,7 @@ def test_partial_events_are_passed_over_and_thoughts_kept_apart():
     )
     (step,) = run.steps
     assert (step.kind, step.content, step.labels) == ("final", "Done", {"thoughts": "think"})
+    assert _run(_said("Done")).steps[0].labels is None
 
 
 def test_sub_agents_are_named():

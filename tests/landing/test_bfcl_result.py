@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from itertools import islice
+from pathlib import Path
 
 import pytest
 
 from pipeline.landing import formats
 from pipeline.landing.formats.bfcl_result import model_of
 from pipeline.landing.model import RejectError
-from pipeline.landing.records.reader import Source
+from pipeline.landing.records.reader import Source, look
 from tests.reading import SAMPLES, args, calls, claimed, decode, kinds, read, sniff
 
 FILES = [
@@ -116,6 +118,8 @@ def test_the_model_is_read_from_the_path(tmp_path):
     assert model_of(Source(folder, str(folder))) == "aurora"
     beside = tmp_path / "aurora__BFCL_v4_simple_result.json"
     assert model_of(Source(beside, str(beside))) == "aurora"
+    alone = Path("BFCL_v4_simple_result.json")
+    assert model_of(Source(alone, str(alone))) is None
     assert formats.get("bfcl_result").prepare is model_of
 
 
@@ -136,4 +140,25 @@ def test_lists_of_prose_are_not_claimed():
     assert sniff("bfcl_result", ["one"], ["two"], ["three"]) is None
     assert sniff("bfcl_result", {"id": "a", "result": "x", "jsonrpc": "2.0"}) is None
     assert sniff("bfcl_result", {"id": 3, "result": []}) is None
-    assert sniff("bfcl_result", {"id": "simple_3", "result": "x", "note": "mine"})
+    assert sniff("bfcl_result", {"id": "simple_3", "result": 3}) is None
+    assert sniff("bfcl_result", ["[f()]"], ["[g()]"], [1]) is None
+    assert formats.get("bfcl_result").sniff(look(b'["[f()]"]\n["[g()]"]\n[not JSON\n')) is None
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"id": "a", "result": "x"},
+        {"id": "a", "result": [], "latency": 1.0, "note": "mine"},
+        {"id": "simple_3", "result": "x", "note": "mine"},
+    ],
+)
+def test_what_the_benchmark_writes_is_claimed(record):
+    assert sniff("bfcl_result", record)
+
+
+def test_results_printed_over_many_lines_are_read(tmp_path):
+    file = tmp_path / "BFCL_v4_x_result.json"
+    records = [{"id": f"x_{n}", "result": "[f()]"} for n in range(2)]
+    file.write_text("\n".join(json.dumps(record, indent=1) for record in records))
+    assert [run.task_id for run in read("bfcl_result", file).runs] == ["x_0", "x_1"]
