@@ -112,6 +112,20 @@ def test_identical_calls_each_get_their_result():
     assert [call.output["n"] for call in calls(run)] == [1, 2]
 
 
+@pytest.mark.parametrize(("asked", "answered"), [("c", None), (None, "c")])
+def test_an_id_on_one_side_alone_joins_by_name(asked, answered):
+    run = _run(
+        _event(_call("g", asked), _call("f", asked)), _event(_result("f", {"n": 1}, answered))
+    )
+    assert [call.output for call in calls(run)] == [None, {"n": 1}]
+
+
+def test_a_result_without_a_name_answers_the_first_open_call():
+    unnamed = {"function_response": {"response": {"n": 1}}}
+    run = _run(_event(_call("f"), _call("g")), _event(unnamed))
+    assert [call.output for call in calls(run)] == [{"n": 1}, None]
+
+
 def test_a_result_answers_no_call_of_another_id():
     run = _run(_event(_call("f", "c")), _event(_result("f", {"n": 1}, "d")))
     assert kinds(run) == ["llm_call", "tool_call", "message"]
@@ -218,6 +232,16 @@ def test_turns_follow_invocations_and_state_events_open_none():
         ("c", 1),
         ("d", 1),
     ]
+
+
+def test_an_invocation_is_a_turn_whoever_speaks_in_it():
+    run = _run(
+        _said("a", author="user", invocation="i1"),
+        _said("b", author="user", invocation="i1"),
+        _said("c", invocation="i2"),
+        _said("d", invocation="i1"),
+    )
+    assert [step.turn_index for step in run.steps] == [0, 0, 1, 0]
 
 
 def test_turns_follow_user_messages_where_no_invocation_is_named():

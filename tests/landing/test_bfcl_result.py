@@ -134,6 +134,7 @@ def test_lines_without_ids_are_known_by_number_and_the_file(real_data):
 
 def test_a_few_lines_are_enough_to_be_recognised():
     assert sniff("bfcl_result", [], ["[f(a=1)]"])
+    assert formats.get("bfcl_result").sniff(look(b'["[f()]"]\n\n["[g()]"]\n'))
 
 
 def test_lists_of_prose_are_not_claimed():
