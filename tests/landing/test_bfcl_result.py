@@ -88,6 +88,11 @@ def test_tokens_that_are_not_per_response_count_once():
     assert [(step.input_tokens, step.duration_ms) for step in named.steps] == [(None, None)] * 3
 
 
+def test_one_response_that_failed_is_an_error():
+    results = ["ok", "Error during inference: 503"]
+    assert decode("bfcl_result", {"id": "x_1", "result": results}).run.status == "error"
+
+
 def test_latency_is_seconds_of_a_response():
     results = [["[f()]", "ok"], ["done"]]
     told = decode("bfcl_result", {"id": "x_1", "result": results, "latency": [[0.5, 0.25], [1]]})

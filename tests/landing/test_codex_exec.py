@@ -111,6 +111,15 @@ def test_words_after_words_are_another_response():
             "file_change", '{"changes":[{"kind":"add","path":"a"}]}', None, False, None,
         ),
         (
+            _item("file_change", changes=[], status="failed"),
+            "file_change", '{"changes":[]}', None, True, None,
+        ),
+        (
+            _item("mcp_tool_call", server="s", tool="t", arguments={}, error={"message": "no"}),
+            "mcp__s__t", "{}", None, True, "no",
+        ),
+        (_item("collab_tool_call", prompt="Look."), "collab_tool_call", '{"prompt":"Look."}', None, False, None),
+        (
             _item("todo_list", items=[{"text": "a", "completed": True}]),
             "todo_list", '{"items":[{"completed":true,"text":"a"}]}', None, False, None,
         ),

@@ -12,6 +12,8 @@ import pytest
 from reading import SAMPLES, args, claimed, kinds, labels, read, sniff
 from sessions import Line, Session, session, tokens, told
 
+from pipeline.landing.unknown.unmapped import with_unmapped
+
 UUID = "0199a0b1-0000-7000-8000-000000000001"
 
 
@@ -150,6 +152,13 @@ def test_cached_tokens_are_part_of_the_input():
         (_ended(-1), True, None),
         ("failed in sandbox MacosSeatbelt with execution error: denied", True, None),
         ("execution error: Io(NotFound)", True, None),
+        ("failed to parse function arguments: EOF while parsing", True, None),
+        ("unsupported call: fetch", True, None),
+        ("unsupported custom tool call: fetch", True, None),
+        ("apply_patch verification failed: no such file", True, None),
+        ("exec_command failed: no such directory", True, None),
+        ("write_stdin failed: unknown session", True, None),
+        ("tool call error: timed out", True, None),
         ("Plan updated", False, None),
         ("patch rejected by user", False, {"rejected": True}),
         ("exec command rejected by user", False, {"rejected": True}),
@@ -159,6 +168,9 @@ def test_cached_tokens_are_part_of_the_input():
         ("Exit code: 0\nWall time: 1.5 seconds\nOutput:\nExit code: 7", False, None),
         ("Exit code: 7\nWall time: 1.5 seconds\nOutput:\nok", True, None),
         ("Wall time: 0.1 seconds\nProcess exited with code 2\nOutput:\n", True, None),
+        ("Wall time: 1 second\nOutput:\nProcess exited with code 2\nOutput:\n", False, None),
+        ('{"output":"x","metadata":{}}', False, None),
+        ('{"output":"x","metadata":{"exit_code":0,"odd":1}}', False, {"result.metadata.odd": 1}),
         ('{"content":[],"isError":true}', True, None),
         ('{"status":"ok"}', False, None),
         ("{cut", False, None),
@@ -173,12 +185,14 @@ def test_what_a_result_says_of_its_call(output, is_error, labels):
     texts; 2 were rejected by the user, which is no fault of the tool's.
     """
     (call,) = _read(_call(), _output(output)).calls
-    assert (call.is_error, call.labels) == (is_error, labels)
+    assert (call.is_error, with_unmapped(call.labels, call.unmapped)) == (is_error, labels)
 
 
 def test_wall_time_is_the_duration():
     (call,) = _read(_call(), _output("Exit code: 0\nWall time: 1.5 seconds\nOutput:\n")).calls
     assert call.duration_ms == 1500
+    (call,) = _read(_call(), _output("Exit code: 1\nOutput:\nWall time: 1.5 seconds")).calls
+    assert (call.is_error, call.duration_ms) == (True, None)
 
 
 def test_a_custom_tools_input_is_kept_byte_for_byte():
@@ -201,6 +215,9 @@ def test_built_in_tools():
         ("web_search", '{"query":"x","type":"search"}', False),
     ]
     assert read.run.status == "ok"  # a search's result is never logged
+    shell = _item("local_shell_call", call_id="c", status="failed", action={"command": ["ls"]})
+    (call,) = _read(shell).calls
+    assert (call.output, call.is_error) == (None, None)  # its result is to come
 
 
 def test_only_a_users_own_words_open_a_turn():
@@ -221,6 +238,38 @@ def test_only_a_users_own_words_open_a_turn():
     ]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<environment_context>",
+        "\n<user_instructions>",
+        "<permissions instructions>",
+        "<skills_instructions>",
+        "<turn_aborted>",
+        "# AGENTS.md instructions for /x",
+    ],
+)
+def test_what_codex_says_in_a_users_words_is_the_systems(text):
+    assert [step.actor for step in _read(_said("user", text)).run.steps] == ["system"]
+
+
+@pytest.mark.parametrize(
+    "kind", ["compaction", "compaction_summary", "context_compaction", "ghost_snapshot"]
+)
+def test_what_tells_of_no_step_is_passed_over(kind):
+    run = _read(_said("user", "a"), _item(kind)).run
+    assert (kinds(run), labels(run)) == (["message"], {})
+    assert labels(_read(_said("user", "a"), _item("oddity")).run) == {"type": "oddity"}
+
+
+def test_a_user_between_two_answers_parts_them():
+    said = [_said("assistant", "a"), _said("assistant", "b")]
+    run = _read(*said, _said("user", "x"), _said("assistant", "c")).run
+    assert told(run, "kind", "content") == [
+        ("llm_call", "a\nb"), ("message", "x"), ("final", "c"),
+    ]  # fmt: skip
+
+
 def test_result_without_a_call_stays_as_a_message():
     (step,) = _read(_output("late", "gone")).run.steps
     assert (step.kind, step.actor, step.content) == ("message", "tool", "late")
@@ -231,6 +280,9 @@ def test_aborted_or_open_runs_are_incomplete():
     aborted = _line("event_msg", type="turn_aborted", reason="interrupted")
     assert _read(_said("assistant", "a"), aborted).run.status == "incomplete"
     assert _read(aborted, _said("user", "b"), _said("assistant", "c")).run.status == "ok"
+    assert _read(aborted, _said("user", "<turn_aborted>")).run.status == "incomplete"
+    assert _read(aborted, _said("user", "b")).run.status == "ok"
+    assert _read(aborted, _said("assistant", "c")).run.status == "ok"
     assert _read(_call()).run.status == "incomplete"
 
 

@@ -25,7 +25,6 @@ _INJECTED = (
     "# AGENTS.md instructions",
 )
 _PASSED_OVER = {"compaction", "compaction_summary", "context_compaction", "ghost_snapshot"}
-_ACTORS = {"developer": "system", "user": "user"}
 
 
 @leaves_out("encrypted_content", "end_turn", "ghost_commit", "id", "metadata", "phase")
@@ -121,9 +120,9 @@ class Items:
             step.content = text if step.content is None else f"{step.content}\n{text}"
             return
         self._response = None
-        actor = _ACTORS.get(item.role or "", "system")
         injected = isinstance(text, str) and text.lstrip().startswith(_INJECTED)
-        self.transcript.hear(text, "system" if injected else actor, started_at=at)
+        actor = "user" if item.role == "user" and not injected else "system"
+        self.transcript.hear(text, actor, started_at=at)
         self.aborted = self.aborted and injected
 
     def _built_in(self, item: Item, at: When) -> None:
