@@ -6,7 +6,19 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from reading import SAMPLES, Items, args, calls, claimed, decode, expectation, kinds, read, sniff
+from reading import (
+    SAMPLES,
+    Items,
+    args,
+    calls,
+    claimed,
+    decode,
+    expectation,
+    kinds,
+    labels,
+    read,
+    sniff,
+)
 
 from pipeline.landing.values.canonical import Keyer
 
@@ -184,6 +196,24 @@ def test_turns_are_numbered_on_both_sides():
         ("message", 0), ("tool_call", 0), ("llm_call", 0), ("message", 1), ("final", 1),
     ]  # fmt: skip
     assert expectation(run) == [[("g", "{}", 1)]]
+
+
+def test_a_turn_may_be_without_an_expectation():
+    wanted = _ported("b", "2", {"name": "g", "arguments": {}})
+    run = _run(_turn(_ported("a", "1"), None), _turn(_ported("b", "2"), wanted))
+    assert expectation(run) == [[("g", "{}", 1)]]
+
+
+def test_what_is_not_known_of_a_call_given_twice_is_of_the_run():
+    def said(**more: Any) -> dict[str, Any]:
+        return {"parts": [{"function_call": {"name": "f", **more}}]}
+
+    run = _run(_turn({"agent_content": said(a=1), "intermediate_data": said(b=2)}, None))
+    (call,) = calls(run)
+    assert (labels(call), labels(run)["actual_invocation.calls.b"]) == ({"a": 1}, 2)
+    asked = {"toolCalls": [{"id": "1", "function": {"name": "f"}, "odd": 3}]}
+    (call,) = calls(_run(_turn({"intermediateData": asked}, None)))
+    assert labels(call) == {"odd": 3}
 
 
 def test_expectation_without_calls_and_none_at_all():

@@ -118,6 +118,29 @@ def test_tokens_are_the_sum_of_what_each_request_used():
     ]
 
 
+@pytest.mark.parametrize("grows", ["input_tokens", "cached_input_tokens", "output_tokens"])
+def test_a_total_that_differs_in_one_number_is_no_repetition(grows):
+    used = {"input_tokens": 5, "cached_input_tokens": 2, "output_tokens": 1}
+    totals = [used, {**used, grows: used[grows] + 1}]
+    events = [
+        _line(
+            "event_msg",
+            type="token_count",
+            info={"last_token_usage": used, "total_token_usage": total},
+        )
+        for total in totals
+    ]
+    assert tokens(_read(_said("assistant", "a"), *events).run) == (10, 2)
+
+
+def test_tokens_that_belong_to_no_response_are_passed_over():
+    nothing = _line(
+        "event_msg", type="token_count", info={"total_token_usage": {"input_tokens": 1}}
+    )
+    run = _read(_said("user", "a"), _tokens(1, 2), nothing).run
+    assert told(run, "kind", "input_tokens") == [("message", None)]
+
+
 def test_tokens_logged_before_their_response_are_its_own():
     run = _read(
         _tokens(100, 10),
@@ -142,6 +165,10 @@ def test_cached_tokens_are_part_of_the_input():
     event = _line("event_msg", type="token_count", info={"last_token_usage": usage})
     (step,) = _read(_said("assistant", "a"), event).run.steps
     assert (step.input_tokens, step.labels) == (100, {"cached_input_tokens": 80})
+    (step,) = _read(_said("assistant", "a"), event, event).run.steps
+    assert (step.input_tokens, step.labels) == (200, {"cached_input_tokens": 160})
+    (step,) = _read(_said("assistant", "a"), _tokens(1, 2)).run.steps
+    assert step.labels is None
 
 
 @pytest.mark.parametrize(
@@ -218,6 +245,68 @@ def test_built_in_tools():
     shell = _item("local_shell_call", call_id="c", status="failed", action={"command": ["ls"]})
     (call,) = _read(shell).calls
     assert (call.output, call.is_error) == (None, None)  # its result is to come
+    (call,) = _read(_item("local_shell_call", status="failed", action={})).calls
+    assert (call.output, call.is_error) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("status", "is_error"), [("failed", True), ("completed", False), (None, None)]
+)
+def test_a_vendors_tool_has_its_result_with_its_call(status, is_error):
+    item = _item("mcp_call", name="roll", arguments="{}", status=status, result="6")
+    run = _read(_said("assistant", "I roll."), item).run
+    assert told(run, "tool_name", "response_index", "output", "is_error") == [
+        (None, 0, None, None),
+        ("roll", 0, "6", is_error),
+    ]
+
+
+def test_calls_without_ids_take_results_in_order():
+    read = _read(_call(None), _output("a", None), _call(None), _output("b", None))
+    assert [call.output for call in read.calls] == ["a", "b"]
+    assert [step.response_index for step in read.run.steps] == [0, 0, 1, 1]
+
+
+def test_words_after_a_call_are_another_response():
+    """Its result is not logged yet: a session that is recorded as it goes on."""
+    run = _read(_said("user", "x"), _said("assistant", "a"), _call(), _said("assistant", "b")).run
+    assert told(run, "kind", "response_index", "content") == [
+        ("message", None, "x"),
+        ("llm_call", 0, "a"),
+        ("tool_call", 0, None),
+        ("final", 1, "b"),
+    ]
+
+
+def test_steps_begin_where_their_lines_were_written():
+    at = "2026-05-04T10:00:0{}Z"
+    lines = [
+        _said("user", "Hi"),
+        _call(),
+        _item("web_search_call", action={}),
+        _output("ok"),
+        _said("assistant", "Done."),
+    ]
+    run = _read(*({**line, "timestamp": at.format(n)} for n, line in enumerate(lines))).run
+    assert told(run, "kind", "started_at") == [
+        ("message", at.format(0)),
+        ("llm_call", at.format(1)),
+        ("tool_call", at.format(1)),
+        ("tool_call", at.format(2)),
+        ("final", at.format(4)),
+    ]
+
+
+def test_what_is_not_known_of_an_item_stands_on_its_step():
+    summary = [{"type": "summary_text", "text": "Hm.", "odd": 1}]
+    run = _read(
+        _item("reasoning", summary=summary, strange=2),
+        _item("message", role="assistant", content=[{"type": "text", "text": "a", "mood": "calm"}]),
+    ).run
+    (step,) = run.steps
+    assert labels(step) == {
+        "thoughts": "Hm.", "summary.odd": 1, "strange": 2, "content.mood": "calm",
+    }  # fmt: skip
 
 
 def test_only_a_users_own_words_open_a_turn():

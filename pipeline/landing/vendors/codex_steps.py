@@ -158,8 +158,8 @@ class Items:
 
     def count(self, info: TokenInfo) -> None:
         """Give a response its tokens; an event that repeats the running total says nothing new."""
-        usage = info.last_token_usage
-        if usage is None or (info.total_token_usage is not None and self._repeats(info)):
+        usage, total = info.last_token_usage, info.total_token_usage
+        if usage is None or (total is not None and self._repeats(total)):
             return
         if self._last is None or self._last.input_tokens is not None:
             self._unspent.append(usage)
@@ -167,9 +167,8 @@ class Items:
             _use(self._last, usage)
             self._response = None
 
-    def _repeats(self, info: TokenInfo) -> bool:
-        total = info.total_token_usage
-        before, self._total = self._total, None if total is None else total.told()
+    def _repeats(self, total: Usage) -> bool:
+        before, self._total = self._total, total.told()
         return before == self._total
 
     def finished(self) -> list[Step]:
