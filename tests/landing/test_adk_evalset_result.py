@@ -214,6 +214,12 @@ def test_what_is_not_known_of_a_call_given_twice_is_of_the_run():
     asked = {"toolCalls": [{"id": "1", "function": {"name": "f"}, "odd": 3}]}
     (call,) = calls(_run(_turn({"intermediateData": asked}, None)))
     assert labels(call) == {"odd": 3}
+    (call,) = calls(_run(_turn(_ported("Hi", None, {**TOOL, "odd": 4}), None)))
+    assert labels(call) == {"odd": 4}
+
+
+def test_an_expected_call_may_be_without_a_name():
+    assert expectation(_run(_turn(None, {"tools": [{"arguments": {}}]}))) == [[("", "{}", 0)]]
 
 
 def test_expectation_without_calls_and_none_at_all():

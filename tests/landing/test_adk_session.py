@@ -283,6 +283,54 @@ def test_code_stands_before_what_is_said_of_its_output(before, after, told):
     assert {step.started_at for step in run.steps} == {1.5}
 
 
+@pytest.mark.parametrize(
+    ("outcome", "failed"),
+    [
+        (None, False),
+        ("OUTCOME_UNSPECIFIED", False),
+        ("OUTCOME_FAILED", True),
+        ("OUTCOME_DEADLINE_EXCEEDED", True),
+    ],
+)
+def test_the_outcome_of_code(outcome, failed):
+    (call,) = calls(
+        _run(
+            _event(
+                {"executable_code": {"code": "1"}}, {"code_execution_result": {"outcome": outcome}}
+            )
+        )
+    )
+    assert call.is_error is failed
+
+
+@pytest.mark.parametrize(
+    ("usage", "read", "written"),
+    [
+        ({"prompt_token_count": 3}, 3, None),
+        ({"tool_use_prompt_token_count": 5}, 5, None),
+        ({"thoughts_token_count": 2}, None, 2),
+        ({}, None, None),
+    ],
+)
+def test_tokens_that_are_not_told_are_not_0(usage, read, written):
+    (step,) = _run(_said("Hi", usage_metadata=usage)).steps
+    assert (step.input_tokens, step.output_tokens) == (read, written)
+
+
+def test_content_that_is_plain_text_or_empty():
+    """Plain text, which ports write, was passed over in silence."""
+    asked, plain, empty = (
+        {"invocation_id": "i", "author": name} for name in ("user", "bot", "bot")
+    )
+    asked["content"], plain["content"] = {"content": "Hi"}, {"content": "Hello"}
+    run = _run(asked, plain, {**empty, "content": {"role": "model"}, "error_code": 500})
+    assert [(step.kind, step.content, step.error, step.labels) for step in run.steps] == [
+        ("message", "Hi", None, None),
+        ("final", "Hello", None, None),
+        ("llm_call", None, "500", None),
+    ]
+
+
 def test_what_code_put_out_without_the_code_is_passed_over():
     run = _run(_event({"code_execution_result": {"outcome": "OUTCOME_OK"}}, {"text": "One."}))
     assert (kinds(run), run.final_output) == (["final"], "One.")
