@@ -286,6 +286,29 @@ def test_agent_is_the_sessions_word_before_the_results_id():
     run = decode(FOLDER, _result(case)).run
     assert (run.agent, run.final_state) == ("desk", {"isOpen": True})
     assert decode(FOLDER, _result(_case(PLAIN), evalSetResultId="17")).run.agent is None
+    assert _run(PLAIN, sessionDetails={"appName": ""}).agent == "app"
+    assert decode(FOLDER, _result(_case(PLAIN), evalSetResultId=None)).run.agent is None
+
+
+def test_what_is_told_of_the_result_is_kept_as_labels():
+    case = _case(PLAIN, userId="u", score=0.5, runId=1)
+    assert decode(FOLDER, _result(case, creationTimestamp=1.5)).run.labels == {
+        "eval_set_result_id": "app_s_17",
+        "evaluated_at": 1.5,
+        "recorded_metrics_per_turn": [{}],
+        "recorded_score": 0.5,
+        "run_number": 1,
+        "user_id": "u",
+    }
+
+
+def test_a_run_begins_with_its_first_turn():
+    one, two = ({**_ported("Hi", "Yes"), "creationTimestamp": at} for at in (1.5, 2.5))
+    run = _run(_turn(None, None), _turn(one, None), _turn(two, None))
+    assert (run.started_at, run.ended_at) == (1.5, None)
+    assert [step.started_at for step in run.steps] == [1.5, None, 2.5, None]
+    never = _run(_turn({**one, "creationTimestamp": 0}, None))
+    assert (never.started_at, never.steps[0].started_at) == (None, None)
 
 
 def test_trace_gives_times_and_tokens():

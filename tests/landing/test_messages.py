@@ -8,6 +8,7 @@ import pytest
 
 from pipeline.landing import formats
 from pipeline.landing.model import RejectError
+from pipeline.landing.records.reader import look
 from tests.reading import (
     SAMPLES,
     args,
@@ -134,6 +135,55 @@ def test_a_result_without_a_call_is_kept():
 def test_what_is_no_list_of_messages_is_refused(record):
     with pytest.raises(RejectError, match="wrong_type"):
         decode("messages", record)
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        CALL,
+        {"type": "function_call_output", "call_id": "c1", "output": "x"},
+        {"type": "reasoning", "summary": []},
+        {"type": "web_search_call", "id": "w", "action": {}},
+        {"type": "ai", "content": "Hello"},
+        {"lc": 1, "id": ["messages", "AIMessage"], "kwargs": {"content": "Hello"}},
+        {"role": "model", "parts": [{"text": "Hello"}]},
+        {"role": "assistant", "content": [{"type": "tool_use", "name": "f", "input": {}}]},
+    ],
+)
+def test_what_makes_a_list_one_of_messages_is_enough_by_itself(item):
+    plain = {"type": "ai", "content": "Hello"} if "kwargs" in item else ASKED
+    assert sniff("messages", {"messages": [item, plain, plain]})
+    assert sniff("messages", {"messages": [plain, item, plain]})
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "phone_call_output"},
+        {"type": "ai"},
+        {"kwargs": {"content": "x"}},
+        {"id": ["messages", "AIMessage"]},
+        {"role": "user"},
+        {"role": "robot", "content": "x"},
+    ],
+)
+def test_what_is_no_message_makes_no_list_of_them(item):
+    assert sniff("messages", {"messages": [CALL, item, CALL]}) is None
+
+
+def test_outputs_beside_a_reference_are_messages():
+    said = [ASKED, {"role": "assistant", "content": "Hello"}]
+    for record in (
+        {"outputs": said},
+        {"outputs": {"messages": said}},
+        {"messages": said, "reference_outputs": said},
+        {"messages": said, "reference_outputs": {"messages": said}},
+        {"object": "response", "output": said[1:]},
+    ):
+        assert sniff("messages", record)
+        assert formats.get("messages").sniff(look(json.dumps([record]).encode()))
+        assert decode("messages", record).run.final_output == "Hello"
+    assert sniff("messages", {"messages": said, "reference_outputs": None}) is None
 
 
 @pytest.mark.parametrize("odd", [[], {}, 3])
