@@ -269,6 +269,7 @@ def test_case_run_several_times_has_trials():
 
 
 def test_session_ids_that_are_not_unique_name_no_run():
+    assert _run(PLAIN).source_id is None
     shared = decode(FOLDER, _result(_case(PLAIN), _case(PLAIN, evalId="d"))).runs
     assert [(run.run_id, run.source_id) for run in shared] == [(None, UUID)] * 2
     plain, absent = _run(PLAIN, sessionId="7"), _run(PLAIN, sessionId=None)
@@ -287,7 +288,23 @@ def test_agent_is_the_sessions_word_before_the_results_id():
     assert (run.agent, run.final_state) == ("desk", {"isOpen": True})
     assert decode(FOLDER, _result(_case(PLAIN), evalSetResultId="17")).run.agent is None
     assert _run(PLAIN, sessionDetails={"appName": ""}).agent == "app"
+    assert decode(FOLDER, _result(_case(PLAIN), evalSetResultId="_s_17")).run.agent is None
     assert decode(FOLDER, _result(_case(PLAIN), evalSetResultId=None)).run.agent is None
+
+
+@pytest.mark.parametrize(("case", "whole"), [("a", "b"), ("a", None), (None, "a")])
+def test_the_cases_eval_set_is_the_suite_else_the_files(case, whole):
+    items = decode(FOLDER, _result(_case(PLAIN, evalSetId=case), evalSetId=whole))
+    assert (items.run.suite, items.task.suite) == ("a", "a")
+
+
+def test_the_first_who_speaks_and_is_named_is_the_agent():
+    def event(author: str | None, text: str) -> dict[str, Any]:
+        return {"author": author, "content": {"parts": [{"text": text}]}}
+
+    said = [event("user", "Hi"), event(None, "a"), event("root", "b"), event("booker", "c")]
+    run = _run(_turn({"intermediate_data": {"invocation_events": said}}, None))
+    assert [step.actor for step in run.steps] == ["user", "agent", "agent", "booker"]
 
 
 def test_what_is_told_of_the_result_is_kept_as_labels():

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from pipeline.landing import formats
+from pipeline.landing.chats.chat import prompt_hash
 from pipeline.landing.model import RejectError
 from pipeline.landing.records.reader import look
 from tests.reading import (
@@ -165,10 +166,13 @@ def test_what_makes_a_list_one_of_messages_is_enough_by_itself(item):
         {"id": ["messages", "AIMessage"]},
         {"role": "user"},
         {"role": "robot", "content": "x"},
+        3,
     ],
 )
 def test_what_is_no_message_makes_no_list_of_them(item):
     assert sniff("messages", {"messages": [CALL, item, CALL]}) is None
+    assert sniff("messages", {"messages": [item]}) is None
+    assert sniff("messages", {"messages": [CALL, 3]}) is None
 
 
 def test_outputs_beside_a_reference_are_messages():
@@ -184,6 +188,68 @@ def test_outputs_beside_a_reference_are_messages():
         assert formats.get("messages").sniff(look(json.dumps([record]).encode()))
         assert decode("messages", record).run.final_output == "Hello"
     assert sniff("messages", {"messages": said, "reference_outputs": None}) is None
+
+
+def test_what_is_told_of_the_record_is_of_the_run():
+    said = [{"role": "system", "content": "Be nice."}, ASKED, CALL]
+    record = {"messages": said, "task_id": 7, "thread_id": "t", "metadata": {"team": "x"}}
+    run = decode("messages", record).run
+    assert (run.source_id, run.task_id, labels(run)) == ("t", "7", {"team": "x"})
+    assert run.prompt_hash == prompt_hash("Be nice.")
+    run = decode("messages", {**record, "id": "r", "task_id": "", "metadata": None}).run
+    assert (run.source_id, run.task_id, labels(run)) == ("r", None, {})
+    assert decode("messages", {**record, "id": [], "task_id": {}}).run.task_id is None
+
+
+def test_the_records_model_counts_before_its_messages():
+    def said(**metadata):
+        return {"type": "ai", "content": "Hi", "response_metadata": metadata}
+
+    def model(*messages, **record):
+        return decode("messages", {"messages": [ASKED, *messages], **record}).run.model
+
+    assert model(said(model_name="a"), model="b") == "b"
+    assert model(said(), said(model="a"), said(model_name="c")) == "a"
+    assert model(said(model_name="a", model="c")) == "a"
+    assert model(said(model_name=3)) is None
+
+
+@pytest.mark.parametrize("name", ["messages", "outputs", "values", "reference_outputs"])
+def test_what_stands_beside_held_messages_is_not_lost(name):
+    record = {"messages": [ASKED, CALL]} if name == "reference_outputs" else {}
+    run = decode("messages", {**record, name: {"messages": [ASKED, CALL], "odd": 1}}).run
+    assert labels(run) == {f"{name}.odd": 1}
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"object": "response", "output": "x"},
+        {"output": [{"type": "message", "role": "assistant", "content": "x"}]},
+        {"type": "message", "role": "user", "content": "x", "usage": {}},
+        {"type": "text", "role": "assistant", "content": "x", "usage": {}},
+        {"type": "message", "role": "assistant", "content": "x"},
+        {"type": "message", "role": "assistant", "usage": {}},
+    ],
+)
+def test_what_is_like_a_response_is_none(record):
+    assert sniff("messages", record) is None
+
+
+def test_a_saved_response_has_one_message():
+    saved = {
+        "type": "message",
+        "role": "assistant",
+        "content": "Hello",
+        "usage": {"input_tokens": 3},
+    }
+    (step,) = decode("messages", saved).run.steps
+    assert (step.kind, step.content, step.input_tokens) == ("final", "Hello", 3)
+
+
+def test_a_system_prompt_beside_what_is_no_list_is_refused():
+    with pytest.raises(RejectError, match="wrong_type"):
+        decode("messages", {"messages": "Hi", "system": "Be nice."})
 
 
 @pytest.mark.parametrize("odd", [[], {}, 3])
