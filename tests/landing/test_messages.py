@@ -236,6 +236,32 @@ def test_what_is_like_a_response_is_none(record):
     assert sniff("messages", record) is None
 
 
+@pytest.mark.parametrize("asked", ["Hi", [ASKED]])
+def test_a_response_may_hold_what_was_asked(asked):
+    record = {"object": "response", "input": asked, "instructions": "Be nice.", "output": [CALL]}
+    assert sniff("messages", record)
+    run = decode("messages", record).run
+    assert [step.content for step in run.steps[:2]] == ["Be nice.", "Hi"]
+    assert kinds(run) == ["message", "message", "llm_call", "tool_call"]
+    for nothing in (None, 3):
+        run = decode("messages", {**record, "input": nothing, "instructions": nothing}).run
+        assert kinds(run) == ["llm_call", "tool_call"]
+
+
+def test_a_list_of_one_message_is_one():
+    assert formats.get("messages").sniff(look(json.dumps([CALL]).encode()))
+    assert formats.get("messages").sniff(look(json.dumps([CALL, 3]).encode())) is None
+
+
+@pytest.mark.parametrize("system", ["Be nice.", [{"type": "text", "text": "Be nice."}]])
+def test_a_system_prompt_stands_beside_messages(system):
+    run = decode("messages", {"messages": [ASKED, CALL], "system": system}).run
+    assert [(step.actor, step.content) for step in run.steps[:2]] == [
+        ("system", "Be nice."),
+        ("user", "Hi"),
+    ]
+
+
 def test_a_saved_response_has_one_message():
     saved = {
         "type": "message",

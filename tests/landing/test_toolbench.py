@@ -9,7 +9,7 @@ from making import runs_of
 
 from pipeline.landing.land import land
 from pipeline.landing.model import RejectError
-from tests.reading import SAMPLES, args, calls, claimed, decode, kinds, read
+from tests.reading import SAMPLES, args, calls, claimed, decode, kinds, labels, read, sniff
 
 ANSWER = SAMPLES / "toolbench_answer/hotel_DFS.json"
 EVAL = SAMPLES / "toolbench_tooleval/aurora_CoT.json"
@@ -145,6 +145,66 @@ def test_queries_are_tasks_with_their_tools():
     task = read("toolbench_tooleval", EVAL).tasks[0]
     assert (task.task_id, task.prompt) == ("7001", "Find a hotel in Oslo.")
     assert [tool.name for tool in task.tools] == ["hotels_for_trips"]
+
+
+def _detail(role, message, *after):
+    return {"role": role, "message": message, "next": list(after)}
+
+
+def _answered(*details, **more):
+    record = {"answer": {"answer_details": list(details), **more}, "odd": 1}
+    return decode("toolbench_tooleval", {"1": record})
+
+
+def test_what_follows_comes_before_what_stands_beside():
+    def call(name, *after):
+        return _detail("tool", f"{{'name': '{name}', 'arg", *after)
+
+    found = _answered(call("a", call("b", call("c")), call("d")), call("e"))
+    assert [made.tool_name for made in calls(found.run)] == ["a", "b", "c", "d", "e"]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"name": "f", "arguments": '{"a": 1}', "response": '{"error": "", "response": "3"}'},
+        {"name": "f", "arguments": {"a": 1}, "response": {"error": "", "response": "3"}},
+    ],
+)
+@pytest.mark.parametrize("whole", [str, dict, json.dumps])
+def test_a_message_that_was_not_cut_off_tells_all(given, whole):
+    (call,) = calls(_answered(_detail("tool", whole(given))).run)
+    assert (call.tool_name, args(call), call.output) == ("f", '{"a":1}', given["response"])
+    assert (call.is_error, call.actor, call.turn_index) == (False, "agent", 0)
+
+
+def test_arguments_that_are_not_told_are_not_captured():
+    (call,) = calls(_answered(_detail("tool", {"name": "f"})).run)
+    assert args(call) == "not_captured"
+
+
+@pytest.mark.parametrize("message", [{"name": 3}, {}, 3, None])
+def test_a_message_of_another_shape_is_refused(message):
+    with pytest.raises(RejectError, match="names no tool"):
+        _answered(_detail("tool", message))
+
+
+def test_what_is_told_of_a_query():
+    found = _answered(_detail("assistant", "Hi"), method="m", total_steps=2)
+    run = found.run
+    assert (run.source_id, run.task_id, run.agent, run.final_output) == ("1", "1", "m", "Hi")
+    assert labels(run) == {"total_steps": 2, "odd": 1}
+    assert [(step.kind, step.actor) for step in run.steps] == [("final", "agent")]
+    assert (found.task.prompt, found.task.tools) == (None, None)
+    assert labels(_answered().run) == {"odd": 1}
+    silent = _answered(_detail("user", "Hi"), _detail("user", ""), final_answer="").run
+    assert (kinds(silent), silent.final_output) == (["message"], None)
+
+
+def test_sniff():
+    assert sniff("toolbench_tooleval", {"1": {"answer": {"answer_details": []}}})
+    for other in ({}, {"1": {"answer": {}}}, {"1": {"answer": None}}, {"1": 3}, [1]):
+        assert sniff("toolbench_tooleval", other) is None
 
 
 def test_a_call_without_a_name_is_refused():
