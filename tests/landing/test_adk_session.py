@@ -176,14 +176,14 @@ def test_what_is_not_known_of_an_event_stands_on_what_it_makes():
     orphan = {"function_response": {"name": "g", "response": {}, "tint": 1}}
     silent = {"invocation_id": "i", "author": "bot"}
     run = _run(
-        _said("Hi", author="user", **mood),
+        _said("Hi", author="user", mood="glad"),
         _event(_call("f"), **mood),
         _event(_result("f", {"n": 1}), **mood),
         _event(orphan),
         {**silent, **mood},
     )
     assert [labels(step) for step in run.steps] == [
-        mood,
+        {"mood": "glad"},
         mood,
         {"result.mood": "calm"},
         {"orphan_result": True, "tool_name": "g", "tint": 1},
@@ -402,6 +402,36 @@ def test_past_events_come_first_and_count_once():
     first = _said("a", id="e1")
     run = _run(first, _said("b", id="e2"), past_events=[_said("0", id="e0"), first])
     assert [step.content for step in run.steps] == ["0", "a", "b"]
+    run = _run(_said("b"), _said("c"), past_events=[_said("0"), _said("a")])
+    assert [step.content for step in run.steps] == ["0", "a", "b", "c"]  # none has an id
+
+
+def test_logs_tell_of_their_event_what_it_does_not():
+    def log(**more):
+        usage = {"prompt_token_count": 1, "candidates_token_count": 2}
+        return {"model_response": {"model_version": "old", "usage_metadata": usage}, **more}
+
+    own = {"usage_metadata": {"prompt_token_count": 9}, "model_version": "new"}
+    logs = [log(event_id="e1"), log(event_id="e2"), log(event_id="gone"), log(), {"event_id": "e3"}]
+    events = [_said("a", id="e1"), _said("b", id="e2", **own), _said("c", id="e3"), _said("d")]
+    run = _run(*events, event_logs=logs)
+    assert [(step.input_tokens, step.output_tokens) for step in run.steps] == [
+        (1, 2),
+        (9, None),
+        (None, None),
+        (None, None),
+    ]
+    assert run.model == "old"
+    assert _run(*events[1:], event_logs=logs).model == "new"
+
+
+def test_how_a_session_ended():
+    assert _run(_said("a", timestamp=1.5)).status == "ok"
+    assert _run(_event(_call("f")), _event(_result("f", {}))).status == "ok"
+    assert _run(_said("cut off", error_code="MAX_TOKENS")).status == "ok"
+    assert _run(_said("a", timestamp=1.5), _said("b", timestamp=2.5)).ended_at == 2.5
+    assert _run(_said("a", timestamp=1.5), last_update_time=9.5).ended_at == 9.5
+    assert _run().ended_at is None
 
 
 def test_empty_session_is_a_run_without_steps():
@@ -417,7 +447,10 @@ def test_sniff():
     assert (
         sniff("adk_session", {"id": "1", "events": [{"source": "agent", "action": "run"}]}) is None
     )
+    assert sniff("adk_session", {"id": "1", "app_name": "a", "user_id": "u", "events": []})
     assert sniff("adk_session", {"id": "1", "events": []}) is None
+    assert sniff("adk_session", {"id": "1", "events": [3]}) is None
+    assert sniff("adk_session", {"id": "1", "app_name": "a", "user_id": "u", "events": {}}) is None
 
 
 def test_real_sessions_give_their_figures(real_data, expected_figures):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from reading import SAMPLES, args, calls, claimed, kinds, read, sniff
+from reading import SAMPLES, args, calls, claimed, kinds, labels, read, sniff
 from sessions import Line, Session, session, tokens, told
 
 UUID = "019a2d7a-0000-7000-8000-000000000001"
@@ -163,12 +163,49 @@ def test_usage_is_a_running_total_that_may_restart():
     assert told(run, "input_tokens", "output_tokens") == [(100, 10), (150, 20), (40, 4)]
 
 
+def test_a_total_that_shrinks_in_one_number_begins_again():
+    answer = _item("agent_message", text="a")
+    for used, told_of in ((_used(150, 4), (150, 4)), (_used(40, 30), (40, 30))):
+        run = _read(answer, _used(100, 10), TURN, answer, used).run
+        assert told(run, "input_tokens", "output_tokens") == [(100, 10), told_of]
+    assert kinds(_read(_used(1, 2)).run) == []  # a turn without a response
+
+
+def test_a_call_or_a_turn_that_has_ended_ends_its_response():
+    run = _read(_command("1"), _command("2")).run
+    assert told(run, "kind", "response_index") == [
+        ("llm_call", 0), ("tool_call", 0), ("llm_call", 1), ("tool_call", 1),
+    ]  # fmt: skip
+    thought, answer = _item("reasoning", text="Hm."), _item("agent_message", text="a")
+    run = _read(thought, _used(1, 1), TURN, answer).run
+    assert told(run, "kind", "content") == [("llm_call", None), ("final", "a")]
+
+
+def test_what_is_not_known_stands_on_the_step_it_tells_of():
+    answer, command = _item("agent_message", text="a", odd=1), _command()
+    command["item"]["odd"] = 2
+    run = _read({**answer, "mood": "calm"}, {**command, "mood": "glad"}).run
+    assert [labels(step) for step in run.steps] == [
+        {"mood": "calm", "item.odd": 1},
+        {"result.mood": "glad", "result.item.odd": 2},
+    ]
+    assert labels(run) == {}
+    (call,) = _read({**_item("web_search", at="started", query="x"), "mood": "calm"}).calls
+    assert labels(call) == {"mood": "calm"}
+    assert labels(_read({"type": "turn.odd"}, _item("future_item")).run) == {
+        "type": "turn.odd",
+        "item.type": "future_item",
+    }
+
+
 def test_status():
     answer = _item("agent_message", text="a")
     failed = {"type": "turn.failed", "error": {"message": "down"}}
     assert _read().run.status == "incomplete"  # a stream that ends right after turn.started
     assert _read(answer).run.status == "incomplete"
     assert _read(answer, _used(1, 1)).run.status == "ok"
+    assert _read(answer, _used(1, 1), TURN).run.status == "incomplete"
+    assert session("codex_exec", STARTED, answer).run.status == "incomplete"
     assert (
         _read({"type": "error", "message": "Reconnecting"}, answer, _used(1, 1)).run.status == "ok"
     )

@@ -127,6 +127,67 @@ def test_an_attempt_without_an_answer_is_told_by_its_nodes():
     assert (run.success, run.labels["try_count"], run.final_output) == (False, 2, None)
 
 
+def test_thoughts_that_follow_each_other_are_responses_each():
+    chain = [
+        _node("Thought", "a"),
+        _node("Thought", "b"),
+        _node("Action", "find"),
+        _node("Action Input", "{}", observation="x"),
+        _node("Thought", "c"),
+        _node("Thought", "d"),
+    ]
+    tries = [{"chain": [_node("Thought", name)]} for name in "xy"]
+    record = {"win": False, "trys": [*tries, {"chain": chain}], "answer_generation": {}}
+    run = decode("toolbench_answer", record).run
+    assert [(step.kind, step.content) for step in run.steps] == [
+        ("llm_call", "a"),
+        ("llm_call", "b"),
+        ("tool_call", None),
+        ("llm_call", "c"),
+        ("final", "d"),
+    ]
+
+
+def test_what_is_told_of_a_search():
+    generation = {"finish_type": "give_answer", "query_count": 3, "total_tokens": 7}
+    record = {"win": True, "tree": {}, "answer_generation": generation, "odd": 1}
+    assert labels(decode("toolbench_answer", {**record, "forward_args": {"a": 1}}).run) == {
+        **generation,
+        "forward_args": {"a": 1},
+        "odd": 1,
+    }
+    assert labels(decode("toolbench_answer", {"win": True, "answer_generation": {}}).run) == {}
+
+
+@pytest.mark.parametrize(
+    ("finish", "chat", "completed"),
+    [
+        ("give_answer", [[{"role": "assistant", "content": "a"}]], True),
+        ("give_up", [[{"role": "assistant", "content": "a"}]], False),
+        (None, [[{"role": "assistant", "content": "a"}]], None),
+        ("give_answer", [], None),
+    ],
+)
+def test_a_run_is_completed_where_it_gave_an_answer(finish, chat, completed):
+    generation = {"finish_type": finish, "train_messages": chat}
+    record = {"win": True, "trys": [], "answer_generation": generation}
+    assert decode("toolbench_answer", record).run.completed is completed
+
+
+def test_the_chat_counts_before_the_nodes():
+    generation = {"train_messages": [[{"role": "assistant", "content": "a"}]]}
+    record = {"win": True, "trys": [{"chain": [_node("Thought", "b")]}]}
+    run = decode("toolbench_answer", {**record, "answer_generation": generation}).run
+    assert [step.content for step in run.steps] == ["a"]
+
+
+def test_a_search_is_told_by_what_it_won_and_one_of_its_parts():
+    for name in ("tree", "trys", "answer_generation"):
+        assert sniff("toolbench_answer", {"win": True, name: {}})
+        assert sniff("toolbench_answer", {name: {}}) is None
+    assert sniff("toolbench_answer", {"win": True, "x": 1}) is None
+
+
 def test_calls_that_were_cut_off_keep_what_is_left():
     first, second = read("toolbench_tooleval", EVAL).runs
     assert [(c.tool_name, args(c), c.output) for c in calls(first)] == [
