@@ -82,7 +82,21 @@ def test_words_after_words_are_another_response():
         _item("reasoning", "3", text="Hm."),
         _item("agent_message", "4", text="c"),
     ).run
-    assert told(run, "kind", "content") == [("llm_call", "a"), ("llm_call", "b"), ("final", "c")]
+    assert told(run, "kind", "content", "labels") == [
+        ("llm_call", "a", None),
+        ("llm_call", "b", None),
+        ("final", "c", {"thoughts": "Hm."}),
+    ]
+
+
+def test_words_while_a_command_runs_are_another_response():
+    started = _item("command_execution", "1", "started", command="ls", status="in_progress")
+    run = _read(started, _item("agent_message", "2", text="Wait."), _command("1")).run
+    assert told(run, "kind", "response_index", "call_id") == [
+        ("llm_call", 0, None),
+        ("tool_call", 0, "1"),
+        ("final", 1, None),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -163,6 +177,13 @@ def test_usage_is_a_running_total_that_may_restart():
     assert told(run, "input_tokens", "output_tokens") == [(100, 10), (150, 20), (40, 4)]
 
 
+def test_a_total_that_is_told_again_used_nothing():
+    answer, ended = _item("agent_message", text="a"), {"type": "turn.completed"}
+    run = _read(answer, _used(100, 10), TURN, answer, _used(100, 10)).run
+    assert told(run, "input_tokens", "output_tokens") == [(100, 10), (0, 0)]
+    assert _read(answer, ended).run.status == "ok"
+
+
 def test_a_total_that_shrinks_in_one_number_begins_again():
     answer = _item("agent_message", text="a")
     for used, told_of in ((_used(150, 4), (150, 4)), (_used(40, 30), (40, 30))):
@@ -209,6 +230,7 @@ def test_status():
     assert (
         _read({"type": "error", "message": "Reconnecting"}, answer, _used(1, 1)).run.status == "ok"
     )
+    assert _read(answer, {"type": "error", "message": "down"}).run.status == "error"
     run = _read(answer, failed).run
     assert (run.status, run.steps[-1].error, run.steps[-1].actor) == ("error", "down", "system")
 
@@ -233,6 +255,7 @@ def test_an_error_item_is_a_message_and_damage_is_reported():
 
 def test_sniff():
     assert sniff("codex_exec", STARTED)
+    assert sniff("codex_exec", TURN)
     assert sniff("codex_exec", _command())
     assert sniff("codex_exec", {"type": "thread.started"}) is None
     assert sniff("codex_exec", {"type": "item.completed"}) is None

@@ -304,6 +304,7 @@ def test_what_is_not_known_of_an_item_stands_on_its_step():
         _item("message", role="assistant", content=[{"type": "text", "text": "a", "mood": "calm"}]),
     ).run
     (step,) = run.steps
+    assert labels(run) == {}
     assert labels(step) == {
         "thoughts": "Hm.", "summary.odd": 1, "strange": 2, "content.mood": "calm",
     }  # fmt: skip
@@ -386,7 +387,12 @@ def test_a_sub_agents_rollout_names_its_parent():
     source = {"subagent": {"thread_spawn": {"parent_thread_id": "p", "depth": 1}}}
     run = _read(_line("session_meta", id="s", source=source), _said("user", "a")).run
     assert (run.run_id, run.source_id, run.labels) == (None, "s", {"parent_session": "p"})
-    assert _read(_line("session_meta", id="s", source="cli")).run.labels == {}
+    for other in (
+        "cli",
+        {"subagent": "review"},
+        {"subagent": {"thread_spawn": {"parent_thread_id": 3}}},
+    ):
+        assert _read(_line("session_meta", id="s", source=other)).run.labels == {}
 
 
 def test_items_of_the_first_versions_have_no_payload():
@@ -427,6 +433,9 @@ def test_sniff():
     assert sniff("codex_rollout", {"silly": 1}, _said("user", "a"))
     assert sniff("codex_rollout", {"id": "1", "timestamp": "t", "instructions": None})
     assert sniff("codex_rollout", {"type": "session_meta"}) is None
+    assert sniff("codex_rollout", {"type": [], "payload": {}}) is None
+    bare = {"id": "1", "timestamp": "t", "instructions": None}
+    assert sniff("codex_rollout", {**bare, "type": "x"}) is None
     assert sniff("codex_rollout", {"type": "turn.started", "payload": {}}) is None
 
 
@@ -454,8 +463,14 @@ def test_what_is_told_of_the_session_and_its_turns():
     run = _read(meta, model, _line("event_msg", at.format(9), type="agent_message"), model).run
     assert (run.started_at, run.ended_at, run.status) == (at.format(1), at.format(9), "ok")
     assert (run.run_id, run.source_id, run.labels) == (UUID, None, {})
-    other = _read(meta, model, _line("turn_context", model="n"), _said("assistant", "Hi")).run
+    none = _line("turn_context", model=None)
+    other = _read(meta, none, model, _line("turn_context", model="n"), _said("assistant", "Hi")).run
     assert (other.model, other.labels) == ("m", {"models": ["m", "n"]})
+    told_of = {"cwd": "/x", "originator": "codex_vscode", "git": {}}
+    assert _read(_line("session_meta", id=UUID, **told_of)).run.labels == {
+        "cwd": "/x",
+        "originator": "codex_vscode",
+    }
 
 
 def test_fields_and_lines_nobody_knows():
@@ -468,3 +483,5 @@ def test_fields_and_lines_nobody_knows():
     assert labels(run) == {"session_meta.odd": 1, "event_msg.strange": 2}
     assert run.status == "incomplete"
     assert not labels(_read(_said("user", "Hi"), {"record_type": "state"}).run)
+    beside = [{**_said("user", "Hi"), "odd": 1}, {"record_type": "state", "strange": 2}]
+    assert labels(_read(*beside, _line("future")).run) == {"odd": 1, "strange": 2, "type": "future"}
