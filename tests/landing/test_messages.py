@@ -91,6 +91,88 @@ def test_items_of_one_response_are_one_response():
     assert args(calls(run)[0]) == '{"a":1.0}'
 
 
+@pytest.mark.parametrize(
+    ("told", "is_error"),
+    [
+        ({}, None),
+        ({"status": "failed"}, True),
+        ({"is_error": True}, True),
+        ({"is_error": False}, False),
+    ],
+)
+@pytest.mark.parametrize("kind", ["function", "custom_tool", "local_shell", "unheard_of"])
+def test_an_output_of_a_response_tells_of_its_failure_as_any_result(kind, told, is_error):
+    output = {"type": f"{kind}_call_output", "call_id": "c1", "output": "x", **told}
+    (call,) = calls(decode("messages", [ASKED, CALL, output]).run)
+    assert (call.output, call.is_error) == ("x", is_error)
+
+
+def _words(*parts, **more):
+    return {"type": "message", "role": "assistant", "content": list(parts), **more}
+
+
+def test_items_of_one_response_tell_in_all_what_each_tells():
+    words = [{"type": "output_text", "text": text} for text in "ab"]
+    refused = {"type": "refusal", "refusal": "No."}
+    thought = {"type": "reasoning", "summary": [], "odd": 1}
+    search = {"type": "web_search_call", "id": "w", "action": {"query": "x"}}
+    used = [{"prompt_tokens": 3}, {"prompt_tokens": 4}]
+    one = _words(words[0], usage=used[0], strange=2)
+    run = decode(
+        "messages", [ASKED, thought, one, _words(words[1], refused, usage=used[1]), CALL]
+    ).run
+    assert kinds(run) == ["message", "llm_call", "tool_call"]
+    step = run.steps[1]
+    assert (step.content, step.input_tokens) == ("a\nb", 3)
+    assert labels(step) == {"odd": 1, "strange": 2, "refusal": "No."}
+    late = decode("messages", [ASKED, _words(refused), _words(usage=used[1]), search]).run
+    assert kinds(late) == ["message", "llm_call", "tool_call"]
+    assert (late.steps[1].content, late.steps[1].input_tokens) == (None, 4)
+    assert labels(late.steps[1]) == {"refusal": "No."}
+
+
+def test_what_is_not_known_of_an_item_without_a_message_is_not_lost():
+    thought = {"type": "reasoning", "summary": [], "odd": 1}
+    run = decode("messages", [{**ASKED, "mood": "calm"}, thought]).run
+    assert [labels(step) for step in run.steps] == [{"mood": "calm", "odd": 1}]
+
+
+@pytest.mark.parametrize(
+    ("usage", "read"),
+    [
+        ({"prompt_tokens": 0, "input_tokens": 7}, 7),
+        ({"prompt_tokens": 0}, 0),
+        ({"prompt_tokens": True, "output_tokens": 1}, None),
+        ({"prompt_tokens": "12"}, 12),
+        ({"prompt_tokens": "\u0661\u0662"}, None),
+        ({"prompt_tokens": "12 tokens"}, None),
+        ({"prompt_tokens": "9" * 20}, None),
+        ({"prompt_tokens": 3.0}, 3),
+        ({"prompt_tokens": 3.5}, None),
+        ({"input_tokens": 3, "cache_read_input_tokens": "x"}, 3),
+        ({}, None),
+    ],
+)
+def test_counts_of_tokens_are_whole_numbers_however_written(usage, read):
+    (step,) = decode("messages", [{"role": "assistant", "content": "Hi", "usage": usage}]).run.steps
+    assert step.input_tokens == read
+
+
+def test_tokens_of_the_record_are_the_last_responses_that_tells_none():
+    def read(*said, **record):
+        chat = [ASKED, *({"role": "assistant", "content": "a", **one} for one in said), ASKED]
+        run = decode("messages", {"messages": chat, **record}).run
+        return [(step.input_tokens, step.output_tokens) for step in run.steps[1:-1]]
+
+    whole = {"usage": {"input_tokens": 9, "output_tokens": 1}}
+    own = {"usage": {"input_tokens": 3, "output_tokens": 2}}
+    assert read({}, {}, **whole) == [(None, None), (9, 1)]
+    assert read({}, own, **whole) == [(None, None), (3, 2)]
+    assert read({"usage": {"output_tokens": 2}}, **whole) == [(9, 1)]
+    assert read(own) == [(3, 2)]
+    assert decode("messages", {"messages": [ASKED], **whole}).run.steps[0].input_tokens is None
+
+
 def test_items_with_ids_of_their_own_are_joined_by_call_id():
     answer = {"type": "function_call_output", "id": "fco_1", "call_id": "c1", "output": "found"}
     run = decode("messages", [ASKED, {**CALL, "id": "fc_1", "call_id": "c1"}, answer]).run

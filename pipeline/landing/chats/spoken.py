@@ -134,16 +134,6 @@ def _silence(item: dict[str, Any]) -> bool | None:
     return False if anthropic else None
 
 
-def _plain(item: dict[str, Any]) -> dict[str, Any]:
-    """Return an item of a response in words that every chat has."""
-    kind = word(item, "type")
-    if kind.endswith("_call_output"):
-        output = item.get("output")
-        told = {"tool_call_id": item.get("call_id"), "status": item.get("status")}
-        return {"role": "tool", "content": output, **told}
-    return item
-
-
 _BESIDE = ("tool_calls", "invalid_tool_calls", "additional_kwargs")
 """Where a message keeps calls beside its content: those of its end."""
 _USAGE = ("usage", "usage_metadata")
@@ -185,7 +175,7 @@ def _apart(item: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _heard(item: dict[str, Any]) -> Iterator[Heard]:
-    for said in read(_plain(item), None):
+    for said in read(item, None):
         own = bool(said.calls)  # a vendor's results of the message's own calls follow these
         if said.results and not own:
             yield from _answers(said, silence=_silence(item))
