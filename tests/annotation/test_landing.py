@@ -171,6 +171,13 @@ def test_an_annotators_latest_word_counts(tmp_path: Path, lake: Path) -> None:
     ]
 
 
+def test_the_latest_of_many_words_counts(tmp_path: Path, lake: Path) -> None:
+    """Landings follow each other by number, whatever their folders are called."""
+    for count, overall in enumerate((1, 5, 2, 4, 3)):
+        land([write(tmp_path / f"{count}.jsonl", word(overall=overall))], lake, workers=1)
+        assert said(lake) == [("r1", "ann", overall)]
+
+
 def test_an_older_file_does_not_bring_back_what_was_revised(tmp_path: Path, lake: Path) -> None:
     first, second = (
         write(tmp_path / "1.jsonl", word()),

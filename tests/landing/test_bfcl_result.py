@@ -11,7 +11,7 @@ import pytest
 from pipeline.landing import formats
 from pipeline.landing.formats.bfcl_result import model_of
 from pipeline.landing.model import RejectError
-from pipeline.landing.records.reader import Source, look
+from pipeline.landing.records.reader import HEAD_BYTES, Source, look
 from tests.reading import SAMPLES, args, calls, claimed, decode, kinds, read, sniff
 
 FILES = [
@@ -140,6 +140,13 @@ def test_lines_without_ids_are_known_by_number_and_the_file(real_data):
 def test_a_few_lines_are_enough_to_be_recognised():
     assert sniff("bfcl_result", [], ["[f(a=1)]"])
     assert formats.get("bfcl_result").sniff(look(b'["[f()]"]\n\n["[g()]"]\n'))
+
+
+def test_lines_without_ids_may_be_long(tmp_path):
+    file = tmp_path / "mine.jsonl"
+    line = json.dumps([f"[f(a='{'x' * (HEAD_BYTES // 4)}')]"])
+    file.write_text(f"{line}\n" * 6)
+    assert len(read("bfcl_result", file).runs) == 6
 
 
 def test_lists_of_prose_are_not_claimed():
