@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pipeline.landing.records.reader import Piece, Source
 
-LANDER_VERSION = 11
+LANDER_VERSION = 12
 """Part of every batch's name: raise it when the same bytes would land as other rows."""
 
 MOST_RECORDS = 1 << 16
