@@ -131,6 +131,54 @@ def test_items_of_one_response_tell_in_all_what_each_tells():
     assert labels(late.steps[1]) == {"refusal": "No."}
 
 
+def test_a_message_beside_items_is_a_response_of_its_own():
+    plain = {"role": "assistant", "content": "b"}
+    for chat in ([ASKED, CALL, plain], [ASKED, plain, CALL]):
+        assert (
+            kinds(decode("messages", chat).run).count("llm_call")
+            + kinds(decode("messages", chat).run).count("final")
+            == 2
+        )
+
+
+def test_moments_of_messages():
+    at = "2026-05-04T10:00:0{}Z"
+    chat = [
+        {**ASKED, "timestamp": at.format(1)},
+        {
+            "role": "assistant",
+            "content": "a",
+            "created_at": at.format(2),
+            "usage": {"prompt_tokens": 3},
+        },
+        {
+            **ASKED,
+            "timestamp": at.format(3),
+            "created_at": at.format(4),
+            "usage": {"prompt_tokens": 9},
+        },
+    ]
+    run = decode("messages", chat).run
+    assert [(step.started_at, step.input_tokens) for step in run.steps] == [
+        (at.format(1), None),
+        (at.format(2), 3),
+        (at.format(3), None),
+    ]
+
+
+def test_results_without_ids_answer_by_name():
+    asked = {"role": "model", "parts": [{"functionCall": {"name": n, "args": {}}} for n in "fg"]}
+    told = [{"functionResponse": {"name": n, "response": {"result": n}}} for n in "gf"]
+    run = decode("messages", {"contents": [ASKED, asked, {"role": "user", "parts": told}]}).run
+    assert [call.output for call in calls(run)] == [{"result": "f"}, {"result": "g"}]
+
+
+def test_who_is_not_named_spoke_as_the_user_unless_there_are_calls():
+    called = {"content": [{"type": "tool_use", "id": "c", "name": "f", "input": {}}]}
+    run = decode("messages", [{"content": "Hi"}, called]).run
+    assert kinds(run) == ["message", "llm_call", "tool_call"]
+
+
 def test_what_is_not_known_of_an_item_without_a_message_is_not_lost():
     thought = {"type": "reasoning", "summary": [], "odd": 1}
     run = decode("messages", [{**ASKED, "mood": "calm"}, thought]).run
@@ -342,6 +390,13 @@ def test_a_system_prompt_stands_beside_messages(system):
         ("system", "Be nice."),
         ("user", "Hi"),
     ]
+
+
+def test_how_many_answers_there_were_is_a_label_whatever_else_is_told():
+    """The label was lost where nothing was told of tokens."""
+    choices = [{"message": {"role": "assistant", "content": text}} for text in "ab"]
+    (step,) = decode("messages", {"object": "chat.completion", "choices": choices}).run.steps
+    assert (step.content, step.labels) == ("a", {"choices": 2})
 
 
 def test_a_saved_response_has_one_message():

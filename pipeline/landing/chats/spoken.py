@@ -45,6 +45,11 @@ class Heard(Message):
     failed: bool | None = None
     notes: dict[str, Any] | None = None
 
+    @property
+    def says_more(self) -> bool:
+        """Tell whether there are notes."""
+        return self.notes is not None
+
     def labels(self) -> dict[str, Any] | None:
         """Return what the message says that no column holds."""
         return self.notes
@@ -191,7 +196,6 @@ def _heard(item: dict[str, Any]) -> Iterator[Heard]:
                 usage=usage_of(item) if role == "assistant" else None,
                 timestamp=item.get("timestamp") or item.get("created_at"),
                 notes=said.notes or None,
-                refusal=said.notes.get("refusal"),
             )
         if said.results and own:
             yield from _answers(said, silence=_silence(item))
@@ -203,7 +207,6 @@ def _joined(first: Heard, second: Heard) -> Heard:
     first.tool_calls = [*(first.tool_calls or ()), *(second.tool_calls or ())] or None
     first.usage = first.usage or second.usage
     first.notes = {**(first.notes or {}), **(second.notes or {})} or None
-    first.refusal = first.refusal or second.refusal
     note(first, second.unmapped)
     return first
 
