@@ -93,9 +93,17 @@ def test_criteria_without_a_gate_say_so(tmp_path, criteria):
     assert not (tmp_path / "lake" / "configs").exists()
 
 
-def test_a_configuration_with_more_than_criteria_lands(tmp_path):
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"user_simulator_config": {"model": "m", "max_allowed_invocations": 20}},
+        {"userSimulatorConfig": {"model": "m"}},
+        {"custom_metrics": {}},
+        {"customMetrics": {}},
+    ],
+)
+def test_a_configuration_with_more_than_criteria_lands(tmp_path, more):
     config = tmp_path / "test_config.json"
-    more = {"user_simulator_config": {"model": "m", "max_allowed_invocations": 20}}
     config.write_text(json.dumps({"criteria": {"tool_trajectory_avg_score": 1.0}, **more}))
     (told,) = land([config], tmp_path / "lake").configs
     assert "criteria written as" in told

@@ -66,6 +66,11 @@ def test_one_turn_that_expects_tools_makes_a_reference():
     assert (task.reference_complete, task.prompt, task.labels) == (True, "Hi", {})
 
 
+def test_a_case_without_turns_is_a_task_of_its_name():
+    task = decode("adk_eval_legacy", [{"name": "a", "data": []}]).task
+    assert (task.task_id, task.prompt, task.reference_outputs) == ("a", None, None)
+
+
 def test_an_answer_of_an_earlier_turn_is_no_reference_of_the_last():
     turns = [
         {"query": "Hi", "expected_tool_use": [], "reference": "Hello"},
@@ -85,6 +90,8 @@ def test_not_every_turn_has_to_expect_tools():
     assert _sniffed([{"query": "Hi", "expected_intermediate_agent_responses": []}])
     assert not _sniffed([first, first])
     assert not _sniffed([{"expected_tool_use": []}])
+    assert _sniffed([{"name": "a", "data": []}, {"name": "b", "data": [first]}])
+    assert not _sniffed([{"data": [first]}])
     for told in ("expected_tool_use", "expected_intermediate_agent_responses", "reference"):
         assert _sniffed([{"name": "a", "data": [{"query": "Hi", told: None}]}])
     for data in ([], {}, {"query": "Hi"}, "Hi", None):

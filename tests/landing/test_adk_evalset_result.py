@@ -218,6 +218,23 @@ def test_what_is_not_known_of_a_call_given_twice_is_of_the_run():
     assert labels(call) == {"odd": 4}
 
 
+def test_what_is_not_known_of_a_turn_is_of_the_run():
+    silent = {"author": "bot", "odd": 1}
+    answered = {"author": "bot", "content": {"parts": [
+        {"function_response": {"name": "f", "response": {}, "tint": 2}},
+    ]}}  # fmt: skip
+    called = {"author": "bot", "content": {"parts": [{"function_call": {"name": "f"}}]}}
+    data = {"intermediate_data": {"invocation_events": [silent, called, answered]}}
+    run = _run({**_turn(data, {**_ported("Hi"), "odd": 3}), "odd": 4})
+    assert [labels(call) for call in calls(run)] == [{"result.tint": 2}]
+    found = labels(run)
+    assert {name: found[name] for name in found if name.endswith("odd")} == {
+        "events.odd": 1,
+        "expected_invocation.odd": 3,
+        "eval_metric_result_per_invocation.odd": 4,
+    }
+
+
 def test_an_expected_call_may_be_without_a_name():
     assert expectation(_run(_turn(None, {"tools": [{"arguments": {}}]}))) == [[("", "{}", 0)]]
 
@@ -351,6 +368,7 @@ def test_document_encoded_twice():
 
 def test_sniff():
     assert sniff(FOLDER, {"eval_case_results": []})
+    assert sniff(FOLDER, json.dumps({"eval_case_results": []}))
     assert sniff(FOLDER, {"eval_cases": []}) is None
     assert sniff(FOLDER, "free text") is None
 

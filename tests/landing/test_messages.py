@@ -303,6 +303,7 @@ def test_what_is_no_message_makes_no_list_of_them(item):
     assert sniff("messages", {"messages": [CALL, item, CALL]}) is None
     assert sniff("messages", {"messages": [item]}) is None
     assert sniff("messages", {"messages": [CALL, 3]}) is None
+    assert sniff("messages", {"messages": [CALL, {"cut": "off"}]})  # as a file's head is
 
 
 def test_outputs_beside_a_reference_are_messages():
