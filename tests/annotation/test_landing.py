@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 from making import call, run
-from reading import SAMPLES
+from reading import SAMPLES, sniff
 
 from pipeline.checks import check
 from pipeline.errors import RejectedError
@@ -113,6 +113,7 @@ REFUSED = [
     (word(dimensions={"efficiency": {"score": 9}}), "bad_value", "dimensions.efficiency is 9;"),
     (word(dimensions=[3]), "wrong_type", "Expected `object | null`, got `array`"),
     (word(backtrack_steps=[-1]), "bad_value", "backtrack_steps holds -1; steps count from 0"),
+    (word(critical_steps=[2**32]), "bad_value", "critical_steps holds 4294967296;"),
     (word(critical_steps=["3"]), "wrong_type", "Expected `int`, got `str`"),
     (word(annotation_time_seconds=-2), "bad_value", "annotation_time_seconds is -2"),
     ({"annotator_id": "ann", "overall_quality": 3}, "missing_field", "`trajectory_id`"),
@@ -134,6 +135,28 @@ def test_what_is_wrong_is_told_and_the_rest_lands(tmp_path: Path, lake: Path) ->
         row[3] for row, (*_, told) in zip(rows, REFUSED, strict=True) if told not in row[3]
     ] == []
     assert len(said(lake)) == 2
+
+
+def test_what_an_annotation_is_told_by() -> None:
+    for telling in ({"overall_quality": 4}, {"annotator_id": "ann"}):
+        assert sniff("annotations", {"trajectory_id": "r1", **telling})
+        assert sniff("annotations", telling) is None
+    assert sniff("annotations", {"trajectory_id": "r1"}) is None
+
+
+def test_the_edges_of_what_is_right(tmp_path: Path, lake: Path) -> None:
+    """Both ends of the scale, no time at all, the last step there may be; context is not kept."""
+    edges = [
+        word("r1", overall=1, annotation_time_seconds=0, context={"prompt": "Hi"}),
+        word("r2", overall=5, critical_steps=[2**32 - 1, 3, 2**32 - 1]),
+    ]
+    land([write(tmp_path / "a.jsonl", *edges)], lake)
+    assert said(lake, "overall_quality, annotation_time_seconds, critical_steps") == [
+        (1, 0.0, None),
+        (5, None, [3, 2**32 - 1]),
+    ]
+    (folder,) = Lake.open(lake).annotations()
+    assert pl.read_parquet(folder.file("annotations"))["labels"].to_list() == [None, None]
 
 
 def test_strict_stops_at_the_first(tmp_path: Path, lake: Path) -> None:

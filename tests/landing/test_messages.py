@@ -327,6 +327,7 @@ def test_what_is_told_of_the_record_is_of_the_run():
     run = decode("messages", record).run
     assert (run.source_id, run.task_id, labels(run)) == ("t", "7", {"team": "x"})
     assert run.prompt_hash == prompt_hash("Be nice.")
+    assert decode("messages", {**record, "created": 1}).run.started_at is None
     run = decode("messages", {**record, "id": "r", "task_id": "", "metadata": None}).run
     assert (run.source_id, run.task_id, labels(run)) == ("r", None, {})
     assert decode("messages", {**record, "id": [], "task_id": {}}).run.task_id is None
@@ -372,7 +373,10 @@ def test_a_response_may_hold_what_was_asked(asked):
     record = {"object": "response", "input": asked, "instructions": "Be nice.", "output": [CALL]}
     assert sniff("messages", record)
     run = decode("messages", record).run
-    assert [step.content for step in run.steps[:2]] == ["Be nice.", "Hi"]
+    assert [(step.actor, step.content) for step in run.steps[:2]] == [
+        ("system", "Be nice."),
+        ("user", "Hi"),
+    ]
     assert kinds(run) == ["message", "message", "llm_call", "tool_call"]
     for nothing in (None, 3):
         run = decode("messages", {**record, "input": nothing, "instructions": nothing}).run

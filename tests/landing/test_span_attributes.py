@@ -170,6 +170,21 @@ def test_what_is_not_known_of_a_span() -> None:
     assert labels(step) == {"odd": 1, "span_id": "00000000"}
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "name", "start_time", "startTime", "end_time", "endTime", "parent_id", "parentSpanId",
+        "parent_span_id", "span_kind", "status_message", "trace_state", "duration_ns",
+    ],
+)  # fmt: skip
+def test_what_a_span_is_known_to_have_is_no_label(name: str) -> None:
+    """Whether it stands beside the attributes or among them."""
+    value = "2026-01-01T08:00:00Z" if "ime" in name else "x"
+    for span in ({**TOOL, name: value}, {**_printed(1, 1, TOOL), name: value}):
+        (step,) = decode("span_attributes", span).run.steps
+        assert set(labels(step) or {}) <= {"span_id", "parent_span_id"}
+
+
 def test_what_tells_of_no_agent_is_refused() -> None:
     with pytest.raises(RejectError, match="missing_field"):
         decode("span_attributes", {"http.method": "GET"})

@@ -132,6 +132,7 @@ def test_thoughts_that_follow_each_other_are_responses_each():
         _node("Thought", "a"),
         _node("Thought", "b"),
         _node("Action", "find"),
+        _node("Unheard Of", "{}"),
         _node("Action Input", "{}", observation="x"),
         _node("Thought", "c"),
         _node("Thought", "d"),
@@ -239,6 +240,11 @@ def test_a_message_that_was_not_cut_off_tells_all(given, whole):
     assert (call.is_error, call.actor, call.turn_index) == (False, "agent", 0)
 
 
+def test_a_response_that_says_nothing_of_errors_is_no_signal():
+    (call,) = calls(_answered(_detail("tool", {"name": "f", "response": {"a": 1}})).run)
+    assert (call.output, call.is_error) == ({"a": 1}, None)
+
+
 def test_arguments_that_are_not_told_are_not_captured():
     (call,) = calls(_answered(_detail("tool", {"name": "f"})).run)
     assert args(call) == "not_captured"
@@ -260,6 +266,8 @@ def test_what_is_told_of_a_query():
     assert labels(_answered().run) == {"odd": 1}
     silent = _answered(_detail("user", "Hi"), _detail("user", ""), final_answer="").run
     assert (kinds(silent), silent.final_output) == (["message"], None)
+    assert [(step.actor, step.content) for step in silent.steps] == [("user", "Hi")]
+    assert _answered(_detail("user", "Hi"), final_answer="So {").run.final_output == "So {"
 
 
 def test_sniff():
