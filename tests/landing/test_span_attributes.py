@@ -182,7 +182,7 @@ def test_what_a_span_is_known_to_have_is_no_label(name: str) -> None:
     value = "2026-01-01T08:00:00Z" if "ime" in name else "x"
     for span in ({**TOOL, name: value}, {**_printed(1, 1, TOOL), name: value}):
         (step,) = decode("span_attributes", span).run.steps
-        assert set(labels(step) or {}) <= {"span_id", "parent_span_id"}
+        assert set(labels(step) or {}) <= {"span_id", "parent_span_id", "inside"}
 
 
 def test_what_tells_of_no_agent_is_refused() -> None:
