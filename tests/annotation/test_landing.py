@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -157,6 +158,26 @@ def test_the_edges_of_what_is_right(tmp_path: Path, lake: Path) -> None:
     ]
     (folder,) = Lake.open(lake).annotations()
     assert pl.read_parquet(folder.file("annotations"))["labels"].to_list() == [None, None]
+
+
+def test_what_has_landed_is_counted_again_with_what_was_double(tmp_path: Path, lake: Path) -> None:
+    file = write(tmp_path / "a.jsonl", word(), word(), word("r2"))
+    first, again = land([file], lake), land([file], lake)
+    assert (first.annotations, first.duplicates) == (2, 1)
+    assert (again.annotations, again.duplicates) == (0, 3)
+
+
+def test_a_file_that_is_damaged_is_told(tmp_path: Path, lake: Path) -> None:
+    """Bytes that are no text cost their record, an archive cut off what is behind."""
+    text = "".join(f"{json.dumps(word(f'r{n}', note=f'{n * n}' * n))}\n" for n in range(300))
+    odd = json.dumps(word("r?")).encode().replace(b"?", b"\xff")
+    (tmp_path / "a.jsonl").write_bytes(json.dumps(word()).encode() + b"\n" + odd + b"\n")
+    (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(text.encode())[:-200])
+    report = land([tmp_path / "a.jsonl"], lake)
+    assert report.rejects == {"invalid_utf8": 1}
+    report = land([tmp_path / "b.jsonl.gz"], lake)
+    assert report.annotations > 0
+    assert report.rejects.total() == 1
 
 
 def test_strict_stops_at_the_first(tmp_path: Path, lake: Path) -> None:
