@@ -20,14 +20,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline.errors import TrajtabError
-from pipeline.landing.batch import rows, stage
+from pipeline.landing import model
+from pipeline.landing.batch import annotated, rows, stage
 from pipeline.landing.land import land
+from pipeline.landing.records import salvage
 
 if TYPE_CHECKING:
     from pipeline.landing.model import RejectError
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = (ROOT / "data_samples", ROOT.parent / "shared" / "data")
+REFUSING = (annotated, rows, salvage, stage)
+"""The modules that refuse what no format foresaw."""
 LARGEST = 1 << 16
 SECONDS = 300.0
 MOST_TRIES = 150
@@ -135,7 +139,7 @@ class Lander:
         self._folder = folder
         self._rounds = 0
         self._seen: list[Finding] = []
-        refusing = rows.as_reject
+        refusing = model.as_reject
 
         def noting(error: Exception) -> RejectError:
             reject = refusing(error)
@@ -143,7 +147,7 @@ class Lander:
                 self._seen.append(Finding(_place(error), f"refused: {error}"))
             return reject
 
-        for room in (rows, stage):
+        for room in REFUSING:
             room.as_reject = noting
 
     def broken(self, data: bytes, name: str) -> list[Finding]:

@@ -147,6 +147,15 @@ class RejectError(Exception):
         self.detail = detail
 
 
+def as_reject(error: Exception) -> RejectError:
+    """Return why a record cannot land; what no format foresaw is the record's fault all the same."""
+    if isinstance(error, RejectError):
+        return error
+    if isinstance(error, RecursionError):
+        return RejectError("too_deep", "nested too deep to be read")
+    return RejectError("unreadable", f"{type(error).__name__}: {error}"[:200])
+
+
 class Damage(NamedTuple):
     """A damaged line inside a record that lands all the same: refused alone, the run is kept."""
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
 from making import call, run
-from reading import SAMPLES
+from reading import SAMPLES, sniff
 
 from pipeline.checks import check
 from pipeline.errors import RejectedError
@@ -113,6 +114,7 @@ REFUSED = [
     (word(dimensions={"efficiency": {"score": 9}}), "bad_value", "dimensions.efficiency is 9;"),
     (word(dimensions=[3]), "wrong_type", "Expected `object | null`, got `array`"),
     (word(backtrack_steps=[-1]), "bad_value", "backtrack_steps holds -1; steps count from 0"),
+    (word(critical_steps=[2**32]), "bad_value", "critical_steps holds 4294967296;"),
     (word(critical_steps=["3"]), "wrong_type", "Expected `int`, got `str`"),
     (word(annotation_time_seconds=-2), "bad_value", "annotation_time_seconds is -2"),
     ({"annotator_id": "ann", "overall_quality": 3}, "missing_field", "`trajectory_id`"),
@@ -134,6 +136,48 @@ def test_what_is_wrong_is_told_and_the_rest_lands(tmp_path: Path, lake: Path) ->
         row[3] for row, (*_, told) in zip(rows, REFUSED, strict=True) if told not in row[3]
     ] == []
     assert len(said(lake)) == 2
+
+
+def test_what_an_annotation_is_told_by() -> None:
+    for telling in ({"overall_quality": 4}, {"annotator_id": "ann"}):
+        assert sniff("annotations", {"trajectory_id": "r1", **telling})
+        assert sniff("annotations", telling) is None
+    assert sniff("annotations", {"trajectory_id": "r1"}) is None
+
+
+def test_the_edges_of_what_is_right(tmp_path: Path, lake: Path) -> None:
+    """Both ends of the scale, no time at all, the last step there may be; context is not kept."""
+    edges = [
+        word("r1", overall=1, annotation_time_seconds=0, context={"prompt": "Hi"}),
+        word("r2", overall=5, critical_steps=[2**32 - 1, 3, 2**32 - 1]),
+    ]
+    land([write(tmp_path / "a.jsonl", *edges)], lake)
+    assert said(lake, "overall_quality, annotation_time_seconds, critical_steps") == [
+        (1, 0.0, None),
+        (5, None, [3, 2**32 - 1]),
+    ]
+    (folder,) = Lake.open(lake).annotations()
+    assert pl.read_parquet(folder.file("annotations"))["labels"].to_list() == [None, None]
+
+
+def test_what_has_landed_is_counted_again_with_what_was_double(tmp_path: Path, lake: Path) -> None:
+    file = write(tmp_path / "a.jsonl", word(), word(), word("r2"))
+    first, again = land([file], lake), land([file], lake)
+    assert (first.annotations, first.duplicates) == (2, 1)
+    assert (again.annotations, again.duplicates) == (0, 3)
+
+
+def test_a_file_that_is_damaged_is_told(tmp_path: Path, lake: Path) -> None:
+    """Bytes that are no text cost their record, an archive cut off what is behind."""
+    text = "".join(f"{json.dumps(word(f'r{n}', note=f'{n * n}' * n))}\n" for n in range(300))
+    odd = json.dumps(word("r?")).encode().replace(b"?", b"\xff")
+    (tmp_path / "a.jsonl").write_bytes(json.dumps(word()).encode() + b"\n" + odd + b"\n")
+    (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(text.encode())[:-200])
+    report = land([tmp_path / "a.jsonl"], lake)
+    assert report.rejects == {"invalid_utf8": 1}
+    report = land([tmp_path / "b.jsonl.gz"], lake)
+    assert report.annotations > 0
+    assert report.rejects.total() == 1
 
 
 def test_strict_stops_at_the_first(tmp_path: Path, lake: Path) -> None:
@@ -169,6 +213,13 @@ def test_an_annotators_latest_word_counts(tmp_path: Path, lake: Path) -> None:
         f"annotator ann said 2 at {a}:2, and has said otherwise since",
         f"annotator ann said 4 at {a}:1, and has said otherwise since",
     ]
+
+
+def test_the_latest_of_many_words_counts(tmp_path: Path, lake: Path) -> None:
+    """Landings follow each other by number, whatever their folders are called."""
+    for count, overall in enumerate((1, 5, 2, 4, 3)):
+        land([write(tmp_path / f"{count}.jsonl", word(overall=overall))], lake, workers=1)
+        assert said(lake) == [("r1", "ann", overall)]
 
 
 def test_an_older_file_does_not_bring_back_what_was_revised(tmp_path: Path, lake: Path) -> None:

@@ -68,6 +68,14 @@ def test_what_parts_cells_is_seen(tmp_path: Path, lake: Path, separator: str) ->
     assert said(lake, "annotator_id, overall_quality") == [("a,b", 4)]
 
 
+@pytest.mark.parametrize("emptied", [",,", " , ,", ""])
+def test_a_row_that_was_emptied_is_none(tmp_path: Path, lake: Path, emptied: str) -> None:
+    rows = ["trajectory_id,annotator_id,overall_quality", "r1,ann,4", emptied, "r2,ann,3"]
+    (tmp_path / "words.csv").write_text("\n".join(rows) + "\n")
+    report = land([tmp_path / "words.csv"], lake)
+    assert (report.annotations, report.rejects.total()) == (2, 0)
+
+
 def test_a_row_that_is_wrong_costs_itself_alone(tmp_path: Path, lake: Path) -> None:
     rows = [
         "trajectory_id,annotator_id,overall_quality,labels,critical_steps", "r1,ann,good,,",

@@ -46,6 +46,24 @@ def test_the_response_criterion_is_rouge_1():
     assert made({"response_match_score": 0.8}) == {"rouge1_f1": 0.8}
 
 
+def test_a_gate_says_where_its_score_is_not_adks():
+    """ADK takes the mean of the responses of all turns."""
+    both = {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.8}
+    for criteria in (both, dict([*both.items()][1:]), dict([*both.items()][:1])):
+        gate = convert(json.dumps({"criteria": criteria}).encode(), "c.json").gate
+        assert ("mean over those of all turns" in gate) == ("response_match_score" in criteria)
+        assert gate.endswith("\n")
+
+
+@pytest.mark.parametrize("before", [b"", b"\xef\xbb\xbf", b" \t\r\n", b"\xef\xbb\xbf\n"])
+def test_criteria_are_told_from_toml_by_their_first_sign(tmp_path, before):
+    config = tmp_path / "test_config.json"
+    config.write_bytes(before + b'{"criteria": {"response_match_score": 0.5}}')
+    found, _ = load_gate(config)
+    assert [one.metric for one in found.gate] == ["rouge1_f1"]
+    assert load_policy(str(config)).match.unit == "turn"
+
+
 def test_what_code_of_its_own_judges_is_left_out_whatever_its_name():
     """ADK runs a custom metric's code also where the metric has the name of its own."""
     config = {
@@ -69,14 +87,23 @@ def test_criteria_without_a_gate_say_so(tmp_path, criteria):
     with pytest.raises(InputError, match="none of its criteria makes a gate") as error:
         load_gate(config)
     assert ("safety_v1 = 0.9" in str(error.value)) == bool(criteria)
+    assert ("there is none" in str(error.value)) != bool(criteria)
     (told,) = land([config], tmp_path / "lake").configs
     assert "no file is written" in told
     assert not (tmp_path / "lake" / "configs").exists()
 
 
-def test_a_configuration_with_more_than_criteria_lands(tmp_path):
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"user_simulator_config": {"model": "m", "max_allowed_invocations": 20}},
+        {"userSimulatorConfig": {"model": "m"}},
+        {"custom_metrics": {}},
+        {"customMetrics": {}},
+    ],
+)
+def test_a_configuration_with_more_than_criteria_lands(tmp_path, more):
     config = tmp_path / "test_config.json"
-    more = {"user_simulator_config": {"model": "m", "max_allowed_invocations": 20}}
     config.write_text(json.dumps({"criteria": {"tool_trajectory_avg_score": 1.0}, **more}))
     (told,) = land([config], tmp_path / "lake").configs
     assert "criteria written as" in told
@@ -105,6 +132,7 @@ def test_what_a_model_must_judge_is_left_out_and_named():
             "'SOME'",
         ),
         (b'{"criteria": [1]}', "no ADK criteria"),
+        (b"[1]", "no ADK criteria"),
         (b'{"criteria": {}, "custom_metrics": 5}', "custom_metrics is 5; an object is needed"),
         (b'{"criteria": {}, "customMetrics": ["a"]}', "custom_metrics is .* an object is needed"),
         (b"{", "no JSON"),

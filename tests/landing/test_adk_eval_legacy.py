@@ -55,6 +55,22 @@ def test_no_word_of_tools_is_no_reference():
     assert expectation(decode("adk_eval_legacy", cases).task) is None
 
 
+def test_one_turn_that_expects_tools_makes_a_reference():
+    turns = [
+        {"query": "Hi"},
+        {"query": "Go", "expected_tool_use": [{"tool_name": "f", "tool_input": {"a": 1}}]},
+        {"query": "Bye", "expected_tool_use": None},
+    ]
+    task = decode("adk_eval_legacy", [{"name": "a", "data": turns}]).task
+    assert expectation(task) == [[("f", '{"a":1}', 1)]]
+    assert (task.reference_complete, task.prompt, task.labels) == (True, "Hi", {})
+
+
+def test_a_case_without_turns_is_a_task_of_its_name():
+    task = decode("adk_eval_legacy", [{"name": "a", "data": []}]).task
+    assert (task.task_id, task.prompt, task.reference_outputs) == ("a", None, None)
+
+
 def test_an_answer_of_an_earlier_turn_is_no_reference_of_the_last():
     turns = [
         {"query": "Hi", "expected_tool_use": [], "reference": "Hello"},
@@ -73,6 +89,13 @@ def test_not_every_turn_has_to_expect_tools():
     assert _sniffed([first, second])
     assert _sniffed([{"query": "Hi", "expected_intermediate_agent_responses": []}])
     assert not _sniffed([first, first])
+    assert not _sniffed([{"expected_tool_use": []}])
+    assert _sniffed([{"name": "a", "data": []}, {"name": "b", "data": [first]}])
+    assert not _sniffed([{"data": [first]}])
+    for told in ("expected_tool_use", "expected_intermediate_agent_responses", "reference"):
+        assert _sniffed([{"name": "a", "data": [{"query": "Hi", told: None}]}])
+    for data in ([], {}, {"query": "Hi"}, "Hi", None):
+        assert not _sniffed([{"name": "a", "data": data}])
     assert not _sniffed([{"name": "a", "data": [{"query": "Hi"}]}])
 
 

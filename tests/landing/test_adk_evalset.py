@@ -49,6 +49,9 @@ def test_calls_of_all_turns_are_one_alternative_with_turn_numbers():
 
 def test_conversation_without_calls_expects_none():
     assert expectation(_task(_turn("Hi"), _turn("Bye"))) == [[]]
+    task = _task()
+    assert (expectation(task), task.prompt, task.reference_outputs) == ([[]], None, None)
+    assert _task({}, _turn("Hi")).prompt == "Hi"
 
 
 @pytest.mark.parametrize(
@@ -107,6 +110,7 @@ def test_scenario_has_a_prompt_and_no_references():
     case = {"eval_id": "c", "conversation_scenario": scenario}
     task = decode("adk_evalset", _set(case)).task
     assert (task.prompt, task.references, task.reference_outputs) == ("Hello", None, None)
+    assert task.suite == "s"
     assert task.reference_complete is None
     assert task.labels == {"conversation_plan": "Ask for two rooms."}
 

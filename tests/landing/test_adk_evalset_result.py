@@ -6,7 +6,19 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from reading import SAMPLES, Items, args, calls, claimed, decode, expectation, kinds, read, sniff
+from reading import (
+    SAMPLES,
+    Items,
+    args,
+    calls,
+    claimed,
+    decode,
+    expectation,
+    kinds,
+    labels,
+    read,
+    sniff,
+)
 
 from pipeline.landing.values.canonical import Keyer
 
@@ -119,6 +131,63 @@ def test_invocation_events_keep_model_responses():
     assert expectation(run) == [[("f", "any", 0)]]
 
 
+def test_an_answer_that_the_last_event_says_already_is_one_response():
+    """ADK leaves the final response out of the events; others log it in both places."""
+    words = {"parts": [{"text": "Done"}]}
+    said = {"author": "bot", "content": words}
+    asked = {"user_content": {"parts": [{"text": "Hi"}]}, "final_response": words}
+
+    def ran(*events: dict[str, Any]) -> list[str]:
+        return kinds(
+            _run(_turn({**asked, "intermediate_data": {"invocation_events": events}}, None))
+        )
+
+    assert ran(said) == ["message", "final"]
+    assert ran({**said, "content": {"parts": [{"text": "Wait"}]}}) == [
+        "message",
+        "llm_call",
+        "final",
+    ]
+    called = {**said, "content": {"parts": [{"function_call": {"name": "f"}}]}}
+    assert ran(said, called) == ["message", "llm_call", "llm_call", "tool_call", "final"]
+
+
+def test_an_agent_may_say_what_the_user_said_and_speak_first():
+    assert kinds(_run(_turn(_ported("Hi", "Hi"), None))) == ["message", "final"]
+    alone = {"finalResponse": {"content": "Hello"}}
+    assert kinds(_run(_turn(alone, None))) == ["final"]
+
+
+@pytest.mark.parametrize(
+    ("ids", "names", "told"),
+    [
+        (("1", "2"), ("f", "f"), ({"toolId": "2"}, {"toolId": "1"})),
+        ((None, None), ("f", "g"), ({"toolName": "g"}, {"toolName": "f"})),
+    ],
+)
+def test_results_of_the_older_port_join_by_id_else_by_name(ids, names, told):
+    asked = [
+        {"id": call_id, "function": {"name": name, "arguments": {}}}
+        for call_id, name in zip(ids, names, strict=True)
+    ]
+    answers = [{**one, "content": n} for one, n in zip(told, (2, 1), strict=True)]
+    data = {"toolCalls": asked, "toolResponses": answers}
+    assert [call.output for call in calls(_run(_turn({"intermediateData": data}, None)))] == [1, 2]
+
+
+def test_a_turn_without_an_answer_has_none():
+    run = _run(_turn(_ported("Hi", None, TOOL), None))
+    assert (kinds(run), run.final_output) == (["message", "tool_call"], None)
+    assert kinds(_run(_turn({"tools": [TOOL]}, None))) == ["tool_call"]
+
+
+def test_a_result_answers_the_call_of_its_own_turn():
+    """Neither has an id: the turn before broke off after its call."""
+    call = {"name": "f", "arguments": {}}
+    run = _run(*(_turn(_ported("x", None, tool), None) for tool in (call, {**call, "result": 1})))
+    assert [step.output for step in calls(run)] == [None, 1]
+
+
 def test_turns_are_numbered_on_both_sides():
     one = _turn(_ported("a", "1", TOOL), _ported("a", "1"))
     two = _turn(_ported("b", "2"), _ported("b", "2", {"name": "g", "arguments": {}}))
@@ -127,6 +196,47 @@ def test_turns_are_numbered_on_both_sides():
         ("message", 0), ("tool_call", 0), ("llm_call", 0), ("message", 1), ("final", 1),
     ]  # fmt: skip
     assert expectation(run) == [[("g", "{}", 1)]]
+
+
+def test_a_turn_may_be_without_an_expectation():
+    wanted = _ported("b", "2", {"name": "g", "arguments": {}})
+    run = _run(_turn(_ported("a", "1"), None), _turn(_ported("b", "2"), wanted))
+    assert expectation(run) == [[("g", "{}", 1)]]
+
+
+def test_what_is_not_known_of_a_call_given_twice_is_of_the_run():
+    def said(**more: Any) -> dict[str, Any]:
+        return {"parts": [{"function_call": {"name": "f", **more}}]}
+
+    run = _run(_turn({"agent_content": said(a=1), "intermediate_data": said(b=2)}, None))
+    (call,) = calls(run)
+    assert (labels(call), labels(run)["actual_invocation.calls.b"]) == ({"a": 1}, 2)
+    asked = {"toolCalls": [{"id": "1", "function": {"name": "f"}, "odd": 3}]}
+    (call,) = calls(_run(_turn({"intermediateData": asked}, None)))
+    assert labels(call) == {"odd": 3}
+    (call,) = calls(_run(_turn(_ported("Hi", None, {**TOOL, "odd": 4}), None)))
+    assert labels(call) == {"odd": 4}
+
+
+def test_what_is_not_known_of_a_turn_is_of_the_run():
+    silent = {"author": "bot", "odd": 1}
+    answered = {"author": "bot", "content": {"parts": [
+        {"function_response": {"name": "f", "response": {}, "tint": 2}},
+    ]}}  # fmt: skip
+    called = {"author": "bot", "content": {"parts": [{"function_call": {"name": "f"}}]}}
+    data = {"intermediate_data": {"invocation_events": [silent, called, answered]}}
+    run = _run({**_turn(data, {**_ported("Hi"), "odd": 3}), "odd": 4})
+    assert [labels(call) for call in calls(run)] == [{"result.tint": 2}]
+    found = labels(run)
+    assert {name: found[name] for name in found if name.endswith("odd")} == {
+        "events.odd": 1,
+        "expected_invocation.odd": 3,
+        "eval_metric_result_per_invocation.odd": 4,
+    }
+
+
+def test_an_expected_call_may_be_without_a_name():
+    assert expectation(_run(_turn(None, {"tools": [{"arguments": {}}]}))) == [[("", "{}", 0)]]
 
 
 def test_expectation_without_calls_and_none_at_all():
@@ -176,6 +286,7 @@ def test_case_run_several_times_has_trials():
 
 
 def test_session_ids_that_are_not_unique_name_no_run():
+    assert _run(PLAIN).source_id is None
     shared = decode(FOLDER, _result(_case(PLAIN), _case(PLAIN, evalId="d"))).runs
     assert [(run.run_id, run.source_id) for run in shared] == [(None, UUID)] * 2
     plain, absent = _run(PLAIN, sessionId="7"), _run(PLAIN, sessionId=None)
@@ -193,6 +304,45 @@ def test_agent_is_the_sessions_word_before_the_results_id():
     run = decode(FOLDER, _result(case)).run
     assert (run.agent, run.final_state) == ("desk", {"isOpen": True})
     assert decode(FOLDER, _result(_case(PLAIN), evalSetResultId="17")).run.agent is None
+    assert _run(PLAIN, sessionDetails={"appName": ""}).agent == "app"
+    assert decode(FOLDER, _result(_case(PLAIN), evalSetResultId="_s_17")).run.agent is None
+    assert decode(FOLDER, _result(_case(PLAIN), evalSetResultId=None)).run.agent is None
+
+
+@pytest.mark.parametrize(("case", "whole"), [("a", "b"), ("a", None), (None, "a")])
+def test_the_cases_eval_set_is_the_suite_else_the_files(case, whole):
+    items = decode(FOLDER, _result(_case(PLAIN, evalSetId=case), evalSetId=whole))
+    assert (items.run.suite, items.task.suite) == ("a", "a")
+
+
+def test_the_first_who_speaks_and_is_named_is_the_agent():
+    def event(author: str | None, text: str) -> dict[str, Any]:
+        return {"author": author, "content": {"parts": [{"text": text}]}}
+
+    said = [event("user", "Hi"), event(None, "a"), event("root", "b"), event("booker", "c")]
+    run = _run(_turn({"intermediate_data": {"invocation_events": said}}, None))
+    assert [step.actor for step in run.steps] == ["user", "agent", "agent", "booker"]
+
+
+def test_what_is_told_of_the_result_is_kept_as_labels():
+    case = _case(PLAIN, userId="u", score=0.5, runId=1)
+    assert decode(FOLDER, _result(case, creationTimestamp=1.5)).run.labels == {
+        "eval_set_result_id": "app_s_17",
+        "evaluated_at": 1.5,
+        "recorded_metrics_per_turn": [{}],
+        "recorded_score": 0.5,
+        "run_number": 1,
+        "user_id": "u",
+    }
+
+
+def test_a_run_begins_with_its_first_turn():
+    one, two = ({**_ported("Hi", "Yes"), "creationTimestamp": at} for at in (1.5, 2.5))
+    run = _run(_turn(None, None), _turn(one, None), _turn(two, None))
+    assert (run.started_at, run.ended_at) == (1.5, None)
+    assert [step.started_at for step in run.steps] == [1.5, None, 2.5, None]
+    never = _run(_turn({**one, "creationTimestamp": 0}, None))
+    assert (never.started_at, never.steps[0].started_at) == (None, None)
 
 
 def test_trace_gives_times_and_tokens():
@@ -218,6 +368,7 @@ def test_document_encoded_twice():
 
 def test_sniff():
     assert sniff(FOLDER, {"eval_case_results": []})
+    assert sniff(FOLDER, json.dumps({"eval_case_results": []}))
     assert sniff(FOLDER, {"eval_cases": []}) is None
     assert sniff(FOLDER, "free text") is None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from reading import SAMPLES, args, calls, claimed, decode, kinds, read, sniff
+from reading import SAMPLES, args, calls, claimed, decode, kinds, labels, read, sniff
 
 from pipeline.landing.model import RejectError
 
@@ -112,6 +112,37 @@ def test_identical_calls_each_get_their_result():
     assert [call.output["n"] for call in calls(run)] == [1, 2]
 
 
+@pytest.mark.parametrize(("asked", "answered"), [("c", None), (None, "c")])
+def test_an_id_on_one_side_alone_joins_by_name(asked, answered):
+    run = _run(
+        _event(_call("g", asked), _call("f", asked)), _event(_result("f", {"n": 1}, answered))
+    )
+    assert [call.output for call in calls(run)] == [None, {"n": 1}]
+
+
+def test_a_result_without_a_name_answers_the_first_open_call():
+    unnamed = {"function_response": {"response": {"n": 1}}}
+    run = _run(_event(_call("f"), _call("g")), _event(unnamed))
+    assert [call.output for call in calls(run)] == [{"n": 1}, None]
+
+
+def test_a_result_answers_no_call_of_another_id():
+    run = _run(_event(_call("f", "c")), _event(_result("f", {"n": 1}, "d")))
+    assert kinds(run) == ["llm_call", "tool_call", "message"]
+    assert (calls(run)[0].output, run.steps[-1].call_id) == (None, "d")
+
+
+def test_an_event_may_bring_a_result_and_speak():
+    run = _run(_event(_call("f")), _event(_result("f", {"n": 1}), {"text": "One."}))
+    assert kinds(run) == ["llm_call", "tool_call", "final"]
+    assert (calls(run)[0].output, run.final_output) == ({"n": 1}, "One.")
+
+
+def test_a_call_without_a_name_is_one_all_the_same():
+    (call,) = calls(_run(_event({"function_call": {"args": {"x": 1}}})))
+    assert (call.tool_name, args(call)) == ("", '{"x":1}')
+
+
 def test_ids_that_are_empty_text_are_no_ids():
     run = _run(_event(_call("f", ""), _call("g", "")), _event(_result("g", {"n": 1}, "")))
     assert [call.call_id for call in calls(run)] == [None, None]
@@ -119,8 +150,10 @@ def test_ids_that_are_empty_text_are_no_ids():
 
 
 def test_result_without_a_call_stays_as_a_message():
-    run = _run(_event(_result("f", {"n": 1}, "unknown")))
-    (step,) = run.steps
+    asked = _said("Hi", author="user", invocation="h")
+    run = _run(asked, _event(_result("f", {"n": 1}, "unknown"), timestamp=1.5))
+    _, step = run.steps
+    assert (step.turn_index, step.started_at) == (1, 1.5)
     assert (step.kind, step.actor, step.content, step.call_id) == (
         "message",
         "tool",
@@ -128,6 +161,35 @@ def test_result_without_a_call_stays_as_a_message():
         "unknown",
     )
     assert step.labels == {"orphan_result": True, "tool_name": "f"}
+
+
+def test_a_result_that_the_user_gives_is_no_message():
+    """Who waits for a person has the person's answer logged as the user's."""
+    answered = _event(_result("ask", {"ok": True}, "c"), author="user")
+    run = _run(_said("Hi", author="user"), _event(_call("ask", "c")), answered)
+    assert kinds(run) == ["message", "llm_call", "tool_call"]
+    assert calls(run)[0].output == {"ok": True}
+
+
+def test_what_is_not_known_of_an_event_stands_on_what_it_makes():
+    mood = {"mood": "calm"}
+    orphan = {"function_response": {"name": "g", "response": {}, "tint": 1}}
+    silent = {"invocation_id": "i", "author": "bot"}
+    run = _run(
+        _said("Hi", author="user", mood="glad"),
+        _event(_call("f"), **mood),
+        _event(_result("f", {"n": 1}), **mood),
+        _event(orphan),
+        {**silent, **mood},
+    )
+    assert [labels(step) for step in run.steps] == [
+        {"mood": "glad"},
+        mood,
+        {"result.mood": "calm"},
+        {"orphan_result": True, "tool_name": "g", "tint": 1},
+    ]
+    assert labels(run) == {"events.mood": "calm"}
+    assert labels(_run({**silent, "partial": True, **mood})) == {"events.mood": "calm"}
 
 
 @pytest.mark.parametrize(
@@ -172,10 +234,106 @@ def test_turns_follow_invocations_and_state_events_open_none():
     ]
 
 
+def test_an_invocation_is_a_turn_whoever_speaks_in_it():
+    run = _run(
+        _said("a", author="user", invocation="i1"),
+        _said("b", author="user", invocation="i1"),
+        _said("c", invocation="i2"),
+        _said("d", invocation="i1"),
+    )
+    assert [step.turn_index for step in run.steps] == [0, 0, 1, 0]
+
+
 def test_turns_follow_user_messages_where_no_invocation_is_named():
     said = [("Welcome", "bot"), ("a", "user"), ("b", "bot"), ("c", "user"), ("d", "bot")]
     run = _run(*(_said(text, author=author, invocation="") for text, author in said))
     assert [step.turn_index for step in run.steps] == [0, 0, 0, 1, 1]
+
+
+def test_a_result_that_the_user_gives_opens_no_turn():
+    given = _event(_result("ask", {"ok": True}), author="user", invocation="")
+    said = [_said("a", author="user", invocation=""), _event(_call("ask"), invocation=""), given]
+    run = _run(*said, _said("b", invocation=""), _said("c", author="user", invocation=""))
+    assert [step.turn_index for step in run.steps] == [0, 0, 0, 0, 1]
+
+
+def test_a_response_with_calls_is_no_final():
+    assert kinds(_run(_event({"text": "Wait"}, _call("f")))) == ["llm_call", "tool_call"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ([], [], [None, "code_execution"]),
+        ([{"text": "So."}], [], ["code_execution", None]),
+        ([{"text": "So."}], [_call("f")], [None, "code_execution", "f"]),
+    ],
+)
+def test_code_stands_before_what_is_said_of_its_output(before, after, told):
+    """A response with calls, or without words, is what asked for the code."""
+    code = {"executable_code": {"code": "1", "language": "PYTHON", "id": "x"}}
+    ran = {"code_execution_result": {"outcome": "OUTCOME_OK", "output": "1", "id": "x"}}
+    run = _run(_event(*before, code, ran, *after, timestamp=1.5, invocation="i"))
+    assert [step.tool_name for step in run.steps] == told
+    made = next(step for step in run.steps if step.tool_name == "code_execution")
+    assert (made.output, made.is_error, made.call_id) == ("1", False, "x")
+    assert {(step.turn_index, step.response_index, step.actor) for step in run.steps} == {
+        (0, 0, "agent")
+    }
+    assert {step.started_at for step in run.steps} == {1.5}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "failed"),
+    [
+        (None, False),
+        ("OUTCOME_UNSPECIFIED", False),
+        ("OUTCOME_FAILED", True),
+        ("OUTCOME_DEADLINE_EXCEEDED", True),
+    ],
+)
+def test_the_outcome_of_code(outcome, failed):
+    (call,) = calls(
+        _run(
+            _event(
+                {"executable_code": {"code": "1"}}, {"code_execution_result": {"outcome": outcome}}
+            )
+        )
+    )
+    assert call.is_error is failed
+
+
+@pytest.mark.parametrize(
+    ("usage", "read", "written"),
+    [
+        ({"prompt_token_count": 3}, 3, None),
+        ({"tool_use_prompt_token_count": 5}, 5, None),
+        ({"thoughts_token_count": 2}, None, 2),
+        ({}, None, None),
+    ],
+)
+def test_tokens_that_are_not_told_are_not_0(usage, read, written):
+    (step,) = _run(_said("Hi", usage_metadata=usage)).steps
+    assert (step.input_tokens, step.output_tokens) == (read, written)
+
+
+def test_content_that_is_plain_text_or_empty():
+    """Plain text, which ports write, was passed over in silence."""
+    asked, plain, empty = (
+        {"invocation_id": "i", "author": name} for name in ("user", "bot", "bot")
+    )
+    asked["content"], plain["content"] = {"content": "Hi"}, {"content": "Hello"}
+    run = _run(asked, plain, {**empty, "content": {"role": "model"}, "error_code": 500})
+    assert [(step.kind, step.content, step.error, step.labels) for step in run.steps] == [
+        ("message", "Hi", None, None),
+        ("final", "Hello", None, None),
+        ("llm_call", None, "500", None),
+    ]
+
+
+def test_what_code_put_out_without_the_code_is_passed_over():
+    run = _run(_event({"code_execution_result": {"outcome": "OUTCOME_OK"}}, {"text": "One."}))
+    assert (kinds(run), run.final_output) == (["final"], "One.")
 
 
 def test_last_response_without_calls_is_the_final():
@@ -190,6 +348,7 @@ def test_partial_events_are_passed_over_and_thoughts_kept_apart():
     )
     (step,) = run.steps
     assert (step.kind, step.content, step.labels) == ("final", "Done", {"thoughts": "think"})
+    assert _run(_said("Done")).steps[0].labels is None
 
 
 def test_sub_agents_are_named():
@@ -199,6 +358,15 @@ def test_sub_agents_are_named():
         _said("bye", author="root"),
     )
     assert [step.actor for step in run.steps] == ["agent", "booker", "agent"]
+    assert run.agent == "root"
+    run = _run(_said("to you", author="root"), _event(_call("f"), author="booker"))
+    assert [step.actor for step in run.steps] == ["agent", "booker", "booker"]
+
+
+@pytest.mark.parametrize("author", [None, "model"])
+def test_who_is_not_named_is_the_agent(author):
+    run = _run(_event(_call("f"), author=author), _said("a", author="root"))
+    assert [step.actor for step in run.steps] == ["agent"] * 3
     assert run.agent == "root"
 
 
@@ -234,6 +402,36 @@ def test_past_events_come_first_and_count_once():
     first = _said("a", id="e1")
     run = _run(first, _said("b", id="e2"), past_events=[_said("0", id="e0"), first])
     assert [step.content for step in run.steps] == ["0", "a", "b"]
+    run = _run(_said("b"), _said("c"), past_events=[_said("0"), _said("a")])
+    assert [step.content for step in run.steps] == ["0", "a", "b", "c"]  # none has an id
+
+
+def test_logs_tell_of_their_event_what_it_does_not():
+    def log(**more):
+        usage = {"prompt_token_count": 1, "candidates_token_count": 2}
+        return {"model_response": {"model_version": "old", "usage_metadata": usage}, **more}
+
+    own = {"usage_metadata": {"prompt_token_count": 9}, "model_version": "new"}
+    logs = [log(event_id="e1"), log(event_id="e2"), log(event_id="gone"), log(), {"event_id": "e3"}]
+    events = [_said("a", id="e1"), _said("b", id="e2", **own), _said("c", id="e3"), _said("d")]
+    run = _run(*events, event_logs=logs)
+    assert [(step.input_tokens, step.output_tokens) for step in run.steps] == [
+        (1, 2),
+        (9, None),
+        (None, None),
+        (None, None),
+    ]
+    assert run.model == "old"
+    assert _run(*events[1:], event_logs=logs).model == "new"
+
+
+def test_how_a_session_ended():
+    assert _run(_said("a", timestamp=1.5)).status == "ok"
+    assert _run(_event(_call("f")), _event(_result("f", {}))).status == "ok"
+    assert _run(_said("cut off", error_code="MAX_TOKENS")).status == "ok"
+    assert _run(_said("a", timestamp=1.5), _said("b", timestamp=2.5)).ended_at == 2.5
+    assert _run(_said("a", timestamp=1.5), last_update_time=9.5).ended_at == 9.5
+    assert _run().ended_at is None
 
 
 def test_empty_session_is_a_run_without_steps():
@@ -249,7 +447,10 @@ def test_sniff():
     assert (
         sniff("adk_session", {"id": "1", "events": [{"source": "agent", "action": "run"}]}) is None
     )
+    assert sniff("adk_session", {"id": "1", "app_name": "a", "user_id": "u", "events": []})
     assert sniff("adk_session", {"id": "1", "events": []}) is None
+    assert sniff("adk_session", {"id": "1", "events": [3]}) is None
+    assert sniff("adk_session", {"id": "1", "app_name": "a", "user_id": "u", "events": {}}) is None
 
 
 def test_real_sessions_give_their_figures(real_data, expected_figures):

@@ -93,6 +93,7 @@ def test_acceptable_values_are_alternatives_in_the_order_given():
 def test_an_optional_argument_may_be_there_or_not():
     assert _truth({"f": {"a": ["", 5]}}) == [["{}"], ['{"a":5}']]
     assert _truth({"f": {"a": [""]}}) == [["{}"]]
+    assert _truth({"f": {"a": []}}) == [["{}"]]
 
 
 def test_values_within_objects_and_lists_have_spellings_too():
@@ -105,6 +106,7 @@ def test_too_many_spellings_leave_the_first():
     values = list(range(MOST_ALTERNATIVES + 1))
     assert _truth({"f": {"a": values}}) == [['{"a":0}']]
     assert len(_truth({"f": {"a": values[:-1]}})) == MOST_ALTERNATIVES
+    assert len(_truth({"f": {"a": [[{"b": values[:-1]}]]}})) == MOST_ALTERNATIVES
 
 
 def test_a_task_of_too_many_spellings_says_so():
@@ -140,10 +142,15 @@ def test_answers_of_searches_and_memories_are_reference_answers():
         "web_search_base",
         "web_search_no_snippet",
     ]
+    assert [labels(task) for task in decode("bfcl_answers", record).tasks] == [{}] * 3
     assert sniff("bfcl_answers", {"id": "qa_3", "ground_truth": ["3"]}) is None
+    assert sniff("bfcl_answers", {**record, "ground_truth": "3"}) is None
+    assert sniff("bfcl_answers", {**record, "ground_truth": 3}) is None
 
 
-@pytest.mark.parametrize("truth", [[["no call here"]], [[3]], [3], [{"f": 1}], [[], {}]])
+@pytest.mark.parametrize(
+    "truth", [[["no call here"]], [[3]], [3], [{"f": 1}], [[], {}], [{"f": {}, "g": 1}]]
+)
 def test_what_is_no_ground_truth_is_refused(truth):
     with pytest.raises(RejectError):
         decode("bfcl_answers", {"id": "x_0", "ground_truth": truth})

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from itertools import islice
+from pathlib import Path
 
 import pytest
 
 from pipeline.landing import formats
 from pipeline.landing.formats.bfcl_result import model_of
 from pipeline.landing.model import RejectError
-from pipeline.landing.records.reader import Source
+from pipeline.landing.records.reader import HEAD_BYTES, Source, look
 from tests.reading import SAMPLES, args, calls, claimed, decode, kinds, read, sniff
 
 FILES = [
@@ -80,11 +82,40 @@ def test_tokens_that_are_not_per_response_count_once():
     record = {"id": "x_1", "result": ["[f()]", "done"], "input_token_count": 9}
     run = decode("bfcl_result", record).run
     assert [step.input_tokens for step in run.steps] == [9, None, None]
+    parts = decode("bfcl_result", {**record, "input_token_count": [[4, 5], [[1]]]}).run
+    assert [step.input_tokens for step in parts.steps] == [10, None, None]
+    named = decode("bfcl_result", {**record, "input_token_count": "n/a", "latency": None}).run
+    assert [(step.input_tokens, step.duration_ms) for step in named.steps] == [(None, None)] * 3
 
 
-def test_a_result_of_another_shape_is_refused():
+def test_one_response_that_failed_is_an_error():
+    results = ["ok", "Error during inference: 503"]
+    assert decode("bfcl_result", {"id": "x_1", "result": results}).run.status == "error"
+
+
+def test_latency_is_seconds_of_a_response():
+    results = [["[f()]", "ok"], ["done"]]
+    told = decode("bfcl_result", {"id": "x_1", "result": results, "latency": [[0.5, 0.25], [1]]})
+    assert [step.duration_ms for step in told.run.steps] == [500.0, None, 250.0, 1000.0]
+    whole = decode("bfcl_result", {"id": "x_1", "result": results, "latency": 1.75}).run
+    assert [step.duration_ms for step in whole.steps] == [1750.0, None, None, None]
+
+
+def test_a_run_is_its_models_under_the_case():
+    run = decode("bfcl_result", {"id": "x_1", "result": "[f()]"}).run
+    assert (run.source_id, run.task_id, run.run_id) == ("x_1", "x_1", None)
+    assert [step.actor for step in run.steps] == ["agent", "agent"]
+
+
+def test_turns_without_a_response_have_no_steps():
+    run = decode("bfcl_result", {"id": "x_1", "result": [[], []]}).run
+    assert (run.steps, run.final_output, run.status) == ([], None, "ok")
+
+
+@pytest.mark.parametrize("response", [3, [3], {"f": "{}"}])
+def test_a_result_of_another_shape_is_refused(response):
     with pytest.raises(RejectError, match="wrong_type"):
-        decode("bfcl_result", {"id": "x_1", "result": [[3]]})
+        decode("bfcl_result", {"id": "x_1", "result": [[response], "done"]})
 
 
 def test_the_model_is_read_from_the_path(tmp_path):
@@ -92,6 +123,8 @@ def test_the_model_is_read_from_the_path(tmp_path):
     assert model_of(Source(folder, str(folder))) == "aurora"
     beside = tmp_path / "aurora__BFCL_v4_simple_result.json"
     assert model_of(Source(beside, str(beside))) == "aurora"
+    alone = Path("BFCL_v4_simple_result.json")
+    assert model_of(Source(alone, str(alone))) is None
     assert formats.get("bfcl_result").prepare is model_of
 
 
@@ -106,8 +139,39 @@ def test_lines_without_ids_are_known_by_number_and_the_file(real_data):
 
 def test_a_few_lines_are_enough_to_be_recognised():
     assert sniff("bfcl_result", [], ["[f(a=1)]"])
+    assert formats.get("bfcl_result").sniff(look(b'["[f()]"]\n\n["[g()]"]\n'))
+
+
+def test_lines_without_ids_may_be_long(tmp_path):
+    file = tmp_path / "mine.jsonl"
+    line = json.dumps([f"[f(a='{'x' * (HEAD_BYTES // 4)}')]"])
+    file.write_text(f"{line}\n" * 6)
+    assert len(read("bfcl_result", file).runs) == 6
 
 
 def test_lists_of_prose_are_not_claimed():
     assert sniff("bfcl_result", ["one"], ["two"], ["three"]) is None
     assert sniff("bfcl_result", {"id": "a", "result": "x", "jsonrpc": "2.0"}) is None
+    assert sniff("bfcl_result", {"id": 3, "result": []}) is None
+    assert sniff("bfcl_result", {"id": "simple_3", "result": 3}) is None
+    assert sniff("bfcl_result", ["[f()]"], ["[g()]"], [1]) is None
+    assert formats.get("bfcl_result").sniff(look(b'["[f()]"]\n["[g()]"]\n[not JSON\n')) is None
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"id": "a", "result": "x"},
+        {"id": "a", "result": [], "latency": 1.0, "note": "mine"},
+        {"id": "simple_3", "result": "x", "note": "mine"},
+    ],
+)
+def test_what_the_benchmark_writes_is_claimed(record):
+    assert sniff("bfcl_result", record)
+
+
+def test_results_printed_over_many_lines_are_read(tmp_path):
+    file = tmp_path / "BFCL_v4_x_result.json"
+    records = [{"id": f"x_{n}", "result": "[f()]"} for n in range(2)]
+    file.write_text("\n".join(json.dumps(record, indent=1) for record in records))
+    assert [run.task_id for run in read("bfcl_result", file).runs] == ["x_0", "x_1"]

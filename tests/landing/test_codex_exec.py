@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from reading import SAMPLES, args, calls, claimed, kinds, read, sniff
+from reading import SAMPLES, args, calls, claimed, kinds, labels, read, sniff
 from sessions import Line, Session, session, tokens, told
 
 UUID = "019a2d7a-0000-7000-8000-000000000001"
@@ -82,7 +82,21 @@ def test_words_after_words_are_another_response():
         _item("reasoning", "3", text="Hm."),
         _item("agent_message", "4", text="c"),
     ).run
-    assert told(run, "kind", "content") == [("llm_call", "a"), ("llm_call", "b"), ("final", "c")]
+    assert told(run, "kind", "content", "labels") == [
+        ("llm_call", "a", None),
+        ("llm_call", "b", None),
+        ("final", "c", {"thoughts": "Hm."}),
+    ]
+
+
+def test_words_while_a_command_runs_are_another_response():
+    started = _item("command_execution", "1", "started", command="ls", status="in_progress")
+    run = _read(started, _item("agent_message", "2", text="Wait."), _command("1")).run
+    assert told(run, "kind", "response_index", "call_id") == [
+        ("llm_call", 0, None),
+        ("tool_call", 0, "1"),
+        ("final", 1, None),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -110,6 +124,15 @@ def test_words_after_words_are_another_response():
             _item("file_change", changes=[{"path": "a", "kind": "add"}], status="completed"),
             "file_change", '{"changes":[{"kind":"add","path":"a"}]}', None, False, None,
         ),
+        (
+            _item("file_change", changes=[], status="failed"),
+            "file_change", '{"changes":[]}', None, True, None,
+        ),
+        (
+            _item("mcp_tool_call", server="s", tool="t", arguments={}, error={"message": "no"}),
+            "mcp__s__t", "{}", None, True, "no",
+        ),
+        (_item("collab_tool_call", prompt="Look."), "collab_tool_call", '{"prompt":"Look."}', None, False, None),
         (
             _item("todo_list", items=[{"text": "a", "completed": True}]),
             "todo_list", '{"items":[{"completed":true,"text":"a"}]}', None, False, None,
@@ -154,15 +177,60 @@ def test_usage_is_a_running_total_that_may_restart():
     assert told(run, "input_tokens", "output_tokens") == [(100, 10), (150, 20), (40, 4)]
 
 
+def test_a_total_that_is_told_again_used_nothing():
+    answer, ended = _item("agent_message", text="a"), {"type": "turn.completed"}
+    run = _read(answer, _used(100, 10), TURN, answer, _used(100, 10)).run
+    assert told(run, "input_tokens", "output_tokens") == [(100, 10), (0, 0)]
+    assert _read(answer, ended).run.status == "ok"
+
+
+def test_a_total_that_shrinks_in_one_number_begins_again():
+    answer = _item("agent_message", text="a")
+    for used, told_of in ((_used(150, 4), (150, 4)), (_used(40, 30), (40, 30))):
+        run = _read(answer, _used(100, 10), TURN, answer, used).run
+        assert told(run, "input_tokens", "output_tokens") == [(100, 10), told_of]
+    assert kinds(_read(_used(1, 2)).run) == []  # a turn without a response
+
+
+def test_a_call_or_a_turn_that_has_ended_ends_its_response():
+    run = _read(_command("1"), _command("2")).run
+    assert told(run, "kind", "response_index") == [
+        ("llm_call", 0), ("tool_call", 0), ("llm_call", 1), ("tool_call", 1),
+    ]  # fmt: skip
+    thought, answer = _item("reasoning", text="Hm."), _item("agent_message", text="a")
+    run = _read(thought, _used(1, 1), TURN, answer).run
+    assert told(run, "kind", "content") == [("llm_call", None), ("final", "a")]
+
+
+def test_what_is_not_known_stands_on_the_step_it_tells_of():
+    answer, command = _item("agent_message", text="a", odd=1), _command()
+    command["item"]["odd"] = 2
+    run = _read({**answer, "mood": "calm"}, {**command, "mood": "glad"}).run
+    assert [labels(step) for step in run.steps] == [
+        {"mood": "calm", "item.odd": 1},
+        {"result.mood": "glad", "result.item.odd": 2},
+    ]
+    assert labels(run) == {}
+    (call,) = _read({**_item("web_search", at="started", query="x"), "mood": "calm"}).calls
+    assert labels(call) == {"mood": "calm"}
+    assert labels(_read({"type": "turn.odd"}, _item("future_item")).run) == {
+        "type": "turn.odd",
+        "item.type": "future_item",
+    }
+
+
 def test_status():
     answer = _item("agent_message", text="a")
     failed = {"type": "turn.failed", "error": {"message": "down"}}
     assert _read().run.status == "incomplete"  # a stream that ends right after turn.started
     assert _read(answer).run.status == "incomplete"
     assert _read(answer, _used(1, 1)).run.status == "ok"
+    assert _read(answer, _used(1, 1), TURN).run.status == "incomplete"
+    assert session("codex_exec", STARTED, answer).run.status == "incomplete"
     assert (
         _read({"type": "error", "message": "Reconnecting"}, answer, _used(1, 1)).run.status == "ok"
     )
+    assert _read(answer, {"type": "error", "message": "down"}).run.status == "error"
     run = _read(answer, failed).run
     assert (run.status, run.steps[-1].error, run.steps[-1].actor) == ("error", "down", "system")
 
@@ -187,6 +255,7 @@ def test_an_error_item_is_a_message_and_damage_is_reported():
 
 def test_sniff():
     assert sniff("codex_exec", STARTED)
+    assert sniff("codex_exec", TURN)
     assert sniff("codex_exec", _command())
     assert sniff("codex_exec", {"type": "thread.started"}) is None
     assert sniff("codex_exec", {"type": "item.completed"}) is None

@@ -12,6 +12,8 @@ import pytest
 from reading import SAMPLES, args, claimed, kinds, labels, read, sniff
 from sessions import Line, Session, session, tokens, told
 
+from pipeline.landing.unknown.unmapped import with_unmapped
+
 UUID = "0199a0b1-0000-7000-8000-000000000001"
 
 
@@ -116,6 +118,29 @@ def test_tokens_are_the_sum_of_what_each_request_used():
     ]
 
 
+@pytest.mark.parametrize("grows", ["input_tokens", "cached_input_tokens", "output_tokens"])
+def test_a_total_that_differs_in_one_number_is_no_repetition(grows):
+    used = {"input_tokens": 5, "cached_input_tokens": 2, "output_tokens": 1}
+    totals = [used, {**used, grows: used[grows] + 1}]
+    events = [
+        _line(
+            "event_msg",
+            type="token_count",
+            info={"last_token_usage": used, "total_token_usage": total},
+        )
+        for total in totals
+    ]
+    assert tokens(_read(_said("assistant", "a"), *events).run) == (10, 2)
+
+
+def test_tokens_that_belong_to_no_response_are_passed_over():
+    nothing = _line(
+        "event_msg", type="token_count", info={"total_token_usage": {"input_tokens": 1}}
+    )
+    run = _read(_said("user", "a"), _tokens(1, 2), nothing).run
+    assert told(run, "kind", "input_tokens") == [("message", None)]
+
+
 def test_tokens_logged_before_their_response_are_its_own():
     run = _read(
         _tokens(100, 10),
@@ -140,6 +165,10 @@ def test_cached_tokens_are_part_of_the_input():
     event = _line("event_msg", type="token_count", info={"last_token_usage": usage})
     (step,) = _read(_said("assistant", "a"), event).run.steps
     assert (step.input_tokens, step.labels) == (100, {"cached_input_tokens": 80})
+    (step,) = _read(_said("assistant", "a"), event, event).run.steps
+    assert (step.input_tokens, step.labels) == (200, {"cached_input_tokens": 160})
+    (step,) = _read(_said("assistant", "a"), _tokens(1, 2)).run.steps
+    assert step.labels is None
 
 
 @pytest.mark.parametrize(
@@ -150,6 +179,13 @@ def test_cached_tokens_are_part_of_the_input():
         (_ended(-1), True, None),
         ("failed in sandbox MacosSeatbelt with execution error: denied", True, None),
         ("execution error: Io(NotFound)", True, None),
+        ("failed to parse function arguments: EOF while parsing", True, None),
+        ("unsupported call: fetch", True, None),
+        ("unsupported custom tool call: fetch", True, None),
+        ("apply_patch verification failed: no such file", True, None),
+        ("exec_command failed: no such directory", True, None),
+        ("write_stdin failed: unknown session", True, None),
+        ("tool call error: timed out", True, None),
         ("Plan updated", False, None),
         ("patch rejected by user", False, {"rejected": True}),
         ("exec command rejected by user", False, {"rejected": True}),
@@ -159,6 +195,9 @@ def test_cached_tokens_are_part_of_the_input():
         ("Exit code: 0\nWall time: 1.5 seconds\nOutput:\nExit code: 7", False, None),
         ("Exit code: 7\nWall time: 1.5 seconds\nOutput:\nok", True, None),
         ("Wall time: 0.1 seconds\nProcess exited with code 2\nOutput:\n", True, None),
+        ("Wall time: 1 second\nOutput:\nProcess exited with code 2\nOutput:\n", False, None),
+        ('{"output":"x","metadata":{}}', False, None),
+        ('{"output":"x","metadata":{"exit_code":0,"odd":1}}', False, {"result.metadata.odd": 1}),
         ('{"content":[],"isError":true}', True, None),
         ('{"status":"ok"}', False, None),
         ("{cut", False, None),
@@ -173,12 +212,14 @@ def test_what_a_result_says_of_its_call(output, is_error, labels):
     texts; 2 were rejected by the user, which is no fault of the tool's.
     """
     (call,) = _read(_call(), _output(output)).calls
-    assert (call.is_error, call.labels) == (is_error, labels)
+    assert (call.is_error, with_unmapped(call.labels, call.unmapped)) == (is_error, labels)
 
 
 def test_wall_time_is_the_duration():
     (call,) = _read(_call(), _output("Exit code: 0\nWall time: 1.5 seconds\nOutput:\n")).calls
     assert call.duration_ms == 1500
+    (call,) = _read(_call(), _output("Exit code: 1\nOutput:\nWall time: 1.5 seconds")).calls
+    assert (call.is_error, call.duration_ms) == (True, None)
 
 
 def test_a_custom_tools_input_is_kept_byte_for_byte():
@@ -201,6 +242,72 @@ def test_built_in_tools():
         ("web_search", '{"query":"x","type":"search"}', False),
     ]
     assert read.run.status == "ok"  # a search's result is never logged
+    shell = _item("local_shell_call", call_id="c", status="failed", action={"command": ["ls"]})
+    (call,) = _read(shell).calls
+    assert (call.output, call.is_error) == (None, None)  # its result is to come
+    (call,) = _read(_item("local_shell_call", status="failed", action={})).calls
+    assert (call.output, call.is_error) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("status", "is_error"), [("failed", True), ("completed", False), (None, None)]
+)
+def test_a_vendors_tool_has_its_result_with_its_call(status, is_error):
+    item = _item("mcp_call", name="roll", arguments="{}", status=status, result="6")
+    run = _read(_said("assistant", "I roll."), item).run
+    assert told(run, "tool_name", "response_index", "output", "is_error") == [
+        (None, 0, None, None),
+        ("roll", 0, "6", is_error),
+    ]
+
+
+def test_calls_without_ids_take_results_in_order():
+    read = _read(_call(None), _output("a", None), _call(None), _output("b", None))
+    assert [call.output for call in read.calls] == ["a", "b"]
+    assert [step.response_index for step in read.run.steps] == [0, 0, 1, 1]
+
+
+def test_words_after_a_call_are_another_response():
+    """Its result is not logged yet: a session that is recorded as it goes on."""
+    run = _read(_said("user", "x"), _said("assistant", "a"), _call(), _said("assistant", "b")).run
+    assert told(run, "kind", "response_index", "content") == [
+        ("message", None, "x"),
+        ("llm_call", 0, "a"),
+        ("tool_call", 0, None),
+        ("final", 1, "b"),
+    ]
+
+
+def test_steps_begin_where_their_lines_were_written():
+    at = "2026-05-04T10:00:0{}Z"
+    lines = [
+        _said("user", "Hi"),
+        _call(),
+        _item("web_search_call", action={}),
+        _output("ok"),
+        _said("assistant", "Done."),
+    ]
+    run = _read(*({**line, "timestamp": at.format(n)} for n, line in enumerate(lines))).run
+    assert told(run, "kind", "started_at") == [
+        ("message", at.format(0)),
+        ("llm_call", at.format(1)),
+        ("tool_call", at.format(1)),
+        ("tool_call", at.format(2)),
+        ("final", at.format(4)),
+    ]
+
+
+def test_what_is_not_known_of_an_item_stands_on_its_step():
+    summary = [{"type": "summary_text", "text": "Hm.", "odd": 1}]
+    run = _read(
+        _item("reasoning", summary=summary, strange=2),
+        _item("message", role="assistant", content=[{"type": "text", "text": "a", "mood": "calm"}]),
+    ).run
+    (step,) = run.steps
+    assert labels(run) == {}
+    assert labels(step) == {
+        "thoughts": "Hm.", "summary.odd": 1, "strange": 2, "content.mood": "calm",
+    }  # fmt: skip
 
 
 def test_only_a_users_own_words_open_a_turn():
@@ -221,6 +328,38 @@ def test_only_a_users_own_words_open_a_turn():
     ]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<environment_context>",
+        "\n<user_instructions>",
+        "<permissions instructions>",
+        "<skills_instructions>",
+        "<turn_aborted>",
+        "# AGENTS.md instructions for /x",
+    ],
+)
+def test_what_codex_says_in_a_users_words_is_the_systems(text):
+    assert [step.actor for step in _read(_said("user", text)).run.steps] == ["system"]
+
+
+@pytest.mark.parametrize(
+    "kind", ["compaction", "compaction_summary", "context_compaction", "ghost_snapshot"]
+)
+def test_what_tells_of_no_step_is_passed_over(kind):
+    run = _read(_said("user", "a"), _item(kind)).run
+    assert (kinds(run), labels(run)) == (["message"], {})
+    assert labels(_read(_said("user", "a"), _item("oddity")).run) == {"type": "oddity"}
+
+
+def test_a_user_between_two_answers_parts_them():
+    said = [_said("assistant", "a"), _said("assistant", "b")]
+    run = _read(*said, _said("user", "x"), _said("assistant", "c")).run
+    assert told(run, "kind", "content") == [
+        ("llm_call", "a\nb"), ("message", "x"), ("final", "c"),
+    ]  # fmt: skip
+
+
 def test_result_without_a_call_stays_as_a_message():
     (step,) = _read(_output("late", "gone")).run.steps
     assert (step.kind, step.actor, step.content) == ("message", "tool", "late")
@@ -231,6 +370,9 @@ def test_aborted_or_open_runs_are_incomplete():
     aborted = _line("event_msg", type="turn_aborted", reason="interrupted")
     assert _read(_said("assistant", "a"), aborted).run.status == "incomplete"
     assert _read(aborted, _said("user", "b"), _said("assistant", "c")).run.status == "ok"
+    assert _read(aborted, _said("user", "<turn_aborted>")).run.status == "incomplete"
+    assert _read(aborted, _said("user", "b")).run.status == "ok"
+    assert _read(aborted, _said("assistant", "c")).run.status == "ok"
     assert _read(_call()).run.status == "incomplete"
 
 
@@ -245,7 +387,12 @@ def test_a_sub_agents_rollout_names_its_parent():
     source = {"subagent": {"thread_spawn": {"parent_thread_id": "p", "depth": 1}}}
     run = _read(_line("session_meta", id="s", source=source), _said("user", "a")).run
     assert (run.run_id, run.source_id, run.labels) == (None, "s", {"parent_session": "p"})
-    assert _read(_line("session_meta", id="s", source="cli")).run.labels == {}
+    for other in (
+        "cli",
+        {"subagent": "review"},
+        {"subagent": {"thread_spawn": {"parent_thread_id": 3}}},
+    ):
+        assert _read(_line("session_meta", id="s", source=other)).run.labels == {}
 
 
 def test_items_of_the_first_versions_have_no_payload():
@@ -286,6 +433,9 @@ def test_sniff():
     assert sniff("codex_rollout", {"silly": 1}, _said("user", "a"))
     assert sniff("codex_rollout", {"id": "1", "timestamp": "t", "instructions": None})
     assert sniff("codex_rollout", {"type": "session_meta"}) is None
+    assert sniff("codex_rollout", {"type": [], "payload": {}}) is None
+    bare = {"id": "1", "timestamp": "t", "instructions": None}
+    assert sniff("codex_rollout", {**bare, "type": "x"}) is None
     assert sniff("codex_rollout", {"type": "turn.started", "payload": {}}) is None
 
 
@@ -313,8 +463,14 @@ def test_what_is_told_of_the_session_and_its_turns():
     run = _read(meta, model, _line("event_msg", at.format(9), type="agent_message"), model).run
     assert (run.started_at, run.ended_at, run.status) == (at.format(1), at.format(9), "ok")
     assert (run.run_id, run.source_id, run.labels) == (UUID, None, {})
-    other = _read(meta, model, _line("turn_context", model="n"), _said("assistant", "Hi")).run
+    none = _line("turn_context", model=None)
+    other = _read(meta, none, model, _line("turn_context", model="n"), _said("assistant", "Hi")).run
     assert (other.model, other.labels) == ("m", {"models": ["m", "n"]})
+    told_of = {"cwd": "/x", "originator": "codex_vscode", "git": {}}
+    assert _read(_line("session_meta", id=UUID, **told_of)).run.labels == {
+        "cwd": "/x",
+        "originator": "codex_vscode",
+    }
 
 
 def test_fields_and_lines_nobody_knows():
@@ -327,3 +483,5 @@ def test_fields_and_lines_nobody_knows():
     assert labels(run) == {"session_meta.odd": 1, "event_msg.strange": 2}
     assert run.status == "incomplete"
     assert not labels(_read(_said("user", "Hi"), {"record_type": "state"}).run)
+    beside = [{**_said("user", "Hi"), "odd": 1}, {"record_type": "state", "strange": 2}]
+    assert labels(_read(*beside, _line("future")).run) == {"odd": 1, "strange": 2, "type": "future"}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from reading import SAMPLES, args, calls, claimed, kinds, read, sniff
+from reading import SAMPLES, args, calls, claimed, kinds, labels, read, sniff
 from tracing import bodies, lines
 
 from pipeline.landing.land import land
@@ -50,6 +50,40 @@ ASKED = _object("AIMessage", content="", tool_calls=[{"id": "c", "name": "f", "a
 HEARD = {
     "messages": [[_object("SystemMessage", content="S"), _object("HumanMessage", content="U")]]
 }
+
+
+SAID = {"role": "assistant", "content": "Hi", "mood": "calm"}
+ODD = _object("AIMessage", content="Hi", mood="calm")
+
+
+@pytest.mark.parametrize(
+    ("outputs", "told"),
+    [
+        (SAID, {"outputs.mood": "calm"}),
+        (ODD, {"outputs.mood": "calm"}),
+        ([SAID], {"outputs.mood": "calm"}),
+        ({"messages": [[ODD], [SAID]]}, {"outputs.messages.mood": "calm"}),
+        ({"messages": [SAID], "content": "x"}, {"outputs.messages.mood": "calm"}),
+        ({"input": SAID}, {"outputs.input.mood": "calm"}),
+        ({"output": ODD}, {"outputs.output.mood": "calm"}),
+        ({"message": SAID, "odd": 1}, {"outputs.message.mood": "calm", "outputs.odd": 1}),
+        (
+            {"generations": [[{"text": "", "message": ODD, "odd": 1}]]},
+            {"outputs.generations.message.mood": "calm", "outputs.generations.odd": 1},
+        ),
+        (
+            {"choices": [{"message": SAID, "odd": 1}], "usage": {}},
+            {"outputs.choices.message.mood": "calm", "outputs.choices.odd": 1},
+        ),
+        ({"choices": [3], "messages": [3, None], "output": "Hi"}, {}),
+    ],
+)
+def test_what_is_not_known_of_a_models_messages(
+    tmp_path: Path, outputs: Any, told: dict[str, Any]
+) -> None:
+    root = _told(1, "chain", "desk")
+    run = _run(tmp_path, root, _told(2, "llm", inputs=HEARD, outputs=outputs))
+    assert labels(run.steps[-1]) == {"span_id": "r2", **told}
 
 
 def test_langchains_objects(tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ import json
 import pytest
 
 from pipeline.landing import formats
+from pipeline.landing.chats.chat import prompt_hash
 from pipeline.landing.model import RejectError
+from pipeline.landing.records.reader import look
 from tests.reading import (
     SAMPLES,
     args,
@@ -89,6 +91,136 @@ def test_items_of_one_response_are_one_response():
     assert args(calls(run)[0]) == '{"a":1.0}'
 
 
+@pytest.mark.parametrize(
+    ("told", "is_error"),
+    [
+        ({}, None),
+        ({"status": "failed"}, True),
+        ({"is_error": True}, True),
+        ({"is_error": False}, False),
+    ],
+)
+@pytest.mark.parametrize("kind", ["function", "custom_tool", "local_shell", "unheard_of"])
+def test_an_output_of_a_response_tells_of_its_failure_as_any_result(kind, told, is_error):
+    output = {"type": f"{kind}_call_output", "call_id": "c1", "output": "x", **told}
+    (call,) = calls(decode("messages", [ASKED, CALL, output]).run)
+    assert (call.output, call.is_error) == ("x", is_error)
+
+
+def _words(*parts, **more):
+    return {"type": "message", "role": "assistant", "content": list(parts), **more}
+
+
+def test_items_of_one_response_tell_in_all_what_each_tells():
+    words = [{"type": "output_text", "text": text} for text in "ab"]
+    refused = {"type": "refusal", "refusal": "No."}
+    thought = {"type": "reasoning", "summary": [], "odd": 1}
+    search = {"type": "web_search_call", "id": "w", "action": {"query": "x"}}
+    used = [{"prompt_tokens": 3}, {"prompt_tokens": 4}]
+    one = _words(words[0], usage=used[0], strange=2)
+    run = decode(
+        "messages", [ASKED, thought, one, _words(words[1], refused, usage=used[1]), CALL]
+    ).run
+    assert kinds(run) == ["message", "llm_call", "tool_call"]
+    step = run.steps[1]
+    assert (step.content, step.input_tokens) == ("a\nb", 3)
+    assert labels(step) == {"odd": 1, "strange": 2, "refusal": "No."}
+    late = decode("messages", [ASKED, _words(refused), _words(usage=used[1]), search]).run
+    assert kinds(late) == ["message", "llm_call", "tool_call"]
+    assert (late.steps[1].content, late.steps[1].input_tokens) == (None, 4)
+    assert labels(late.steps[1]) == {"refusal": "No."}
+
+
+def test_a_message_beside_items_is_a_response_of_its_own():
+    plain = {"role": "assistant", "content": "b"}
+    for chat in ([ASKED, CALL, plain], [ASKED, plain, CALL]):
+        assert (
+            kinds(decode("messages", chat).run).count("llm_call")
+            + kinds(decode("messages", chat).run).count("final")
+            == 2
+        )
+
+
+def test_moments_of_messages():
+    at = "2026-05-04T10:00:0{}Z"
+    chat = [
+        {**ASKED, "timestamp": at.format(1)},
+        {
+            "role": "assistant",
+            "content": "a",
+            "created_at": at.format(2),
+            "usage": {"prompt_tokens": 3},
+        },
+        {
+            **ASKED,
+            "timestamp": at.format(3),
+            "created_at": at.format(4),
+            "usage": {"prompt_tokens": 9},
+        },
+    ]
+    run = decode("messages", chat).run
+    assert [(step.started_at, step.input_tokens) for step in run.steps] == [
+        (at.format(1), None),
+        (at.format(2), 3),
+        (at.format(3), None),
+    ]
+
+
+def test_results_without_ids_answer_by_name():
+    asked = {"role": "model", "parts": [{"functionCall": {"name": n, "args": {}}} for n in "fg"]}
+    told = [{"functionResponse": {"name": n, "response": {"result": n}}} for n in "gf"]
+    run = decode("messages", {"contents": [ASKED, asked, {"role": "user", "parts": told}]}).run
+    assert [call.output for call in calls(run)] == [{"result": "f"}, {"result": "g"}]
+
+
+def test_who_is_not_named_spoke_as_the_user_unless_there_are_calls():
+    called = {"content": [{"type": "tool_use", "id": "c", "name": "f", "input": {}}]}
+    run = decode("messages", [{"content": "Hi"}, called]).run
+    assert kinds(run) == ["message", "llm_call", "tool_call"]
+
+
+def test_what_is_not_known_of_an_item_without_a_message_is_not_lost():
+    thought = {"type": "reasoning", "summary": [], "odd": 1}
+    run = decode("messages", [{**ASKED, "mood": "calm"}, thought]).run
+    assert [labels(step) for step in run.steps] == [{"mood": "calm", "odd": 1}]
+
+
+@pytest.mark.parametrize(
+    ("usage", "read"),
+    [
+        ({"prompt_tokens": 0, "input_tokens": 7}, 7),
+        ({"prompt_tokens": 0}, 0),
+        ({"prompt_tokens": True, "output_tokens": 1}, None),
+        ({"prompt_tokens": "12"}, 12),
+        ({"prompt_tokens": "\u0661\u0662"}, None),
+        ({"prompt_tokens": "12 tokens"}, None),
+        ({"prompt_tokens": "9" * 20}, None),
+        ({"prompt_tokens": 3.0}, 3),
+        ({"prompt_tokens": 3.5}, None),
+        ({"input_tokens": 3, "cache_read_input_tokens": "x"}, 3),
+        ({}, None),
+    ],
+)
+def test_counts_of_tokens_are_whole_numbers_however_written(usage, read):
+    (step,) = decode("messages", [{"role": "assistant", "content": "Hi", "usage": usage}]).run.steps
+    assert step.input_tokens == read
+
+
+def test_tokens_of_the_record_are_the_last_responses_that_tells_none():
+    def read(*said, **record):
+        chat = [ASKED, *({"role": "assistant", "content": "a", **one} for one in said), ASKED]
+        run = decode("messages", {"messages": chat, **record}).run
+        return [(step.input_tokens, step.output_tokens) for step in run.steps[1:-1]]
+
+    whole = {"usage": {"input_tokens": 9, "output_tokens": 1}}
+    own = {"usage": {"input_tokens": 3, "output_tokens": 2}}
+    assert read({}, {}, **whole) == [(None, None), (9, 1)]
+    assert read({}, own, **whole) == [(None, None), (3, 2)]
+    assert read({"usage": {"output_tokens": 2}}, **whole) == [(9, 1)]
+    assert read(own) == [(3, 2)]
+    assert decode("messages", {"messages": [ASKED], **whole}).run.steps[0].input_tokens is None
+
+
 def test_items_with_ids_of_their_own_are_joined_by_call_id():
     answer = {"type": "function_call_output", "id": "fco_1", "call_id": "c1", "output": "found"}
     run = decode("messages", [ASKED, {**CALL, "id": "fc_1", "call_id": "c1"}, answer]).run
@@ -134,6 +266,158 @@ def test_a_result_without_a_call_is_kept():
 def test_what_is_no_list_of_messages_is_refused(record):
     with pytest.raises(RejectError, match="wrong_type"):
         decode("messages", record)
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        CALL,
+        {"type": "function_call_output", "call_id": "c1", "output": "x"},
+        {"type": "reasoning", "summary": []},
+        {"type": "web_search_call", "id": "w", "action": {}},
+        {"type": "ai", "content": "Hello"},
+        {"lc": 1, "id": ["messages", "AIMessage"], "kwargs": {"content": "Hello"}},
+        {"role": "model", "parts": [{"text": "Hello"}]},
+        {"role": "assistant", "content": [{"type": "tool_use", "name": "f", "input": {}}]},
+    ],
+)
+def test_what_makes_a_list_one_of_messages_is_enough_by_itself(item):
+    plain = {"type": "ai", "content": "Hello"} if "kwargs" in item else ASKED
+    assert sniff("messages", {"messages": [item, plain, plain]})
+    assert sniff("messages", {"messages": [plain, item, plain]})
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "phone_call_output"},
+        {"type": "ai"},
+        {"kwargs": {"content": "x"}},
+        {"id": ["messages", "AIMessage"]},
+        {"role": "user"},
+        {"role": "robot", "content": "x"},
+        3,
+    ],
+)
+def test_what_is_no_message_makes_no_list_of_them(item):
+    assert sniff("messages", {"messages": [CALL, item, CALL]}) is None
+    assert sniff("messages", {"messages": [item]}) is None
+    assert sniff("messages", {"messages": [CALL, 3]}) is None
+    assert sniff("messages", {"messages": [CALL, {"cut": "off"}]})  # as a file's head is
+
+
+def test_outputs_beside_a_reference_are_messages():
+    said = [ASKED, {"role": "assistant", "content": "Hello"}]
+    for record in (
+        {"outputs": said},
+        {"outputs": {"messages": said}},
+        {"messages": said, "reference_outputs": said},
+        {"messages": said, "reference_outputs": {"messages": said}},
+        {"object": "response", "output": said[1:]},
+    ):
+        assert sniff("messages", record)
+        assert formats.get("messages").sniff(look(json.dumps([record]).encode()))
+        assert decode("messages", record).run.final_output == "Hello"
+    assert sniff("messages", {"messages": said, "reference_outputs": None}) is None
+
+
+def test_what_is_told_of_the_record_is_of_the_run():
+    said = [{"role": "system", "content": "Be nice."}, ASKED, CALL]
+    record = {"messages": said, "task_id": 7, "thread_id": "t", "metadata": {"team": "x"}}
+    run = decode("messages", record).run
+    assert (run.source_id, run.task_id, labels(run)) == ("t", "7", {"team": "x"})
+    assert run.prompt_hash == prompt_hash("Be nice.")
+    assert decode("messages", {**record, "created": 1}).run.started_at is None
+    run = decode("messages", {**record, "id": "r", "task_id": "", "metadata": None}).run
+    assert (run.source_id, run.task_id, labels(run)) == ("r", None, {})
+    assert decode("messages", {**record, "id": [], "task_id": {}}).run.task_id is None
+
+
+def test_the_records_model_counts_before_its_messages():
+    def said(**metadata):
+        return {"type": "ai", "content": "Hi", "response_metadata": metadata}
+
+    def model(*messages, **record):
+        return decode("messages", {"messages": [ASKED, *messages], **record}).run.model
+
+    assert model(said(model_name="a"), model="b") == "b"
+    assert model(said(), said(model="a"), said(model_name="c")) == "a"
+    assert model(said(model_name="a", model="c")) == "a"
+    assert model(said(model_name=3)) is None
+
+
+@pytest.mark.parametrize("name", ["messages", "outputs", "values", "reference_outputs"])
+def test_what_stands_beside_held_messages_is_not_lost(name):
+    record = {"messages": [ASKED, CALL]} if name == "reference_outputs" else {}
+    run = decode("messages", {**record, name: {"messages": [ASKED, CALL], "odd": 1}}).run
+    assert labels(run) == {f"{name}.odd": 1}
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"object": "response", "output": "x"},
+        {"output": [{"type": "message", "role": "assistant", "content": "x"}]},
+        {"type": "message", "role": "user", "content": "x", "usage": {}},
+        {"type": "text", "role": "assistant", "content": "x", "usage": {}},
+        {"type": "message", "role": "assistant", "content": "x"},
+        {"type": "message", "role": "assistant", "usage": {}},
+    ],
+)
+def test_what_is_like_a_response_is_none(record):
+    assert sniff("messages", record) is None
+
+
+@pytest.mark.parametrize("asked", ["Hi", [ASKED]])
+def test_a_response_may_hold_what_was_asked(asked):
+    record = {"object": "response", "input": asked, "instructions": "Be nice.", "output": [CALL]}
+    assert sniff("messages", record)
+    run = decode("messages", record).run
+    assert [(step.actor, step.content) for step in run.steps[:2]] == [
+        ("system", "Be nice."),
+        ("user", "Hi"),
+    ]
+    assert kinds(run) == ["message", "message", "llm_call", "tool_call"]
+    for nothing in (None, 3):
+        run = decode("messages", {**record, "input": nothing, "instructions": nothing}).run
+        assert kinds(run) == ["llm_call", "tool_call"]
+
+
+def test_a_list_of_one_message_is_one():
+    assert formats.get("messages").sniff(look(json.dumps([CALL]).encode()))
+    assert formats.get("messages").sniff(look(json.dumps([CALL, 3]).encode())) is None
+
+
+@pytest.mark.parametrize("system", ["Be nice.", [{"type": "text", "text": "Be nice."}]])
+def test_a_system_prompt_stands_beside_messages(system):
+    run = decode("messages", {"messages": [ASKED, CALL], "system": system}).run
+    assert [(step.actor, step.content) for step in run.steps[:2]] == [
+        ("system", "Be nice."),
+        ("user", "Hi"),
+    ]
+
+
+def test_how_many_answers_there_were_is_a_label_whatever_else_is_told():
+    """The label was lost where nothing was told of tokens."""
+    choices = [{"message": {"role": "assistant", "content": text}} for text in "ab"]
+    (step,) = decode("messages", {"object": "chat.completion", "choices": choices}).run.steps
+    assert (step.content, step.labels) == ("a", {"choices": 2})
+
+
+def test_a_saved_response_has_one_message():
+    saved = {
+        "type": "message",
+        "role": "assistant",
+        "content": "Hello",
+        "usage": {"input_tokens": 3},
+    }
+    (step,) = decode("messages", saved).run.steps
+    assert (step.kind, step.content, step.input_tokens) == ("final", "Hello", 3)
+
+
+def test_a_system_prompt_beside_what_is_no_list_is_refused():
+    with pytest.raises(RejectError, match="wrong_type"):
+        decode("messages", {"messages": "Hi", "system": "Be nice."})
 
 
 @pytest.mark.parametrize("odd", [[], {}, 3])

@@ -88,6 +88,33 @@ def test_a_return_code_that_is_not_0_is_an_error(code):
         assert call.is_error is True
 
 
+def test_results_answer_the_calls_of_their_ids():
+    asked = _ask("ls", "c1")
+    asked["tool_calls"] += _ask("pwd", "c2")["tool_calls"]
+    made = calls(_run(asked, _told(2, "c2"), _told(1, "c1")))
+    assert [call.output.splitlines()[0] for call in made] == [
+        f"<returncode>{code}</returncode>" for code in (1, 2)
+    ]
+    actions = [{"command": name, "tool_call_id": name} for name in ("c1", "c2")]
+    answers = [
+        {"type": "function_call_output", "call_id": name, "output": name} for name in ("c2", "c1")
+    ]
+    made = calls(
+        _run({"object": "response", "output": [], "extra": {"actions": actions}}, *answers)
+    )
+    assert [call.output for call in made] == ["c1", "c2"]
+
+
+def test_the_code_beside_a_result_counts_before_the_one_in_it():
+    result = {**_told(0), "content": "<returncode>1</returncode>"}
+    assert [call.is_error for call in calls(_run(_ask("ls"), result))] == [False]
+    silent = {"role": "tool", "tool_call_id": "c", "content": None}
+    (call,) = calls(_run(_ask("ls"), silent))
+    assert (call.output, call.is_error, call.error) == (None, None, None)
+    (call,) = calls(_run(_ask("ls"), _told(1, exception_info="")))
+    assert call.error is None
+
+
 def test_the_submitting_call_has_no_result():
     (call,) = calls(_run(_ask("submit"), EXIT))
     assert (call.output, call.is_error) == (None, None)
@@ -159,6 +186,11 @@ def test_messages_of_the_responses_api():
     }
     run = _run(asked, answered)
     assert told(run, "content", "input_tokens", "output_tokens")[0] == ("Look.", 7, 2)
+    parts += [{"type": "message", "content": [{"type": "output_text", "text": "Go."}]}, "odd"]
+    parts[0]["content"] = [{"type": "reasoning_text", "text": "Hm."}]
+    assert told(_run({**asked, "output": parts}), "content")[0] == ("Look.\nGo.",)
+    assert told(_run({**asked, "output": parts[:1]}), "content")[0] == (None,)
+    assert told(_run({**asked, "output": parts, "content": "Said."}), "content")[0] == ("Said.",)
     assert [(args(call), call.is_error) for call in calls(run)] == [('{"command":"ls"}', True)]
 
 

@@ -76,6 +76,63 @@ def test_what_a_line_tells_beside_its_moment_is_a_label():
     assert labels(run) == {"created": "soon", "timestamp": 10**30, "ended_at": {"by": "user"}}
 
 
+def _said(**message):
+    chat = [{"role": "user", "content": "Hi"}, {"role": "assistant", **message}]
+    return _run(messages=chat).steps[1]
+
+
+SILENT = [
+    "image", "image_url", "input_image", "audio", "input_audio", "video", "video_url",
+    "input_video", "file", "input_file", "document", "media", "refusal", "thinking",
+    "redacted_thinking", "reasoning", "text", "input_text",
+    "output_text",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", SILENT)
+def test_parts_without_words_say_nothing(kind):
+    """What else has a type is data: a tool's, which stays as it is."""
+    part = {"type": kind, "id": "x"}
+    assert _said(content=[part]).content is None
+    assert _said(content=[part, "Hello", {"type": kind, "text": "you"}]).content == "Hello\nyou"
+    flight = {"type": "flight", "price": 3}
+    assert _said(content=[flight]).content == [flight]
+    assert _said(content=[part, flight]).content is None
+    assert _said(content=[flight, {"price": 3}]).content == [flight, {"price": 3}]
+
+
+def test_what_is_not_known_of_a_message_and_its_parts():
+    part = {"type": "text", "text": "a", "mood": "calm"}
+    assert labels(_said(content=[part], odd=1)) == {"content.mood": "calm", "odd": 1}
+    assert labels(_said(content=[part, "b"])) == {"content.mood": "calm"}
+    assert labels(_said(content="a", odd=1)) == {"odd": 1}
+    assert labels(_said(content=[{"type": "flight", "price": 3}])) is None
+    assert labels(_said(content=[part, {"mood": "calm"}])) is None  # no parts: stays as it is
+
+
+def test_a_refusal_is_a_label_wherever_it_stands():
+    part = {"type": "refusal", "refusal": "I can't."}
+    assert _said(content=None, refusal="No.").labels == {"refusal": "No."}
+    assert _said(content=[part, part]).labels == {"refusal": "I can't.\nI can't."}
+    assert _said(content=[part], refusal="No.").labels == {"refusal": "No."}
+    for other in ({**part, "type": "text", "text": "a"}, {**part, "refusal": 3}, "a"):
+        assert _said(content=[other]).labels is None
+
+
+def test_what_was_spoken_is_told_by_its_transcript():
+    assert _said(content=None, audio={"transcript": "Hello"}).content == "Hello"
+    assert _said(content="Hi", audio={"transcript": "Hello"}).content == "Hi"
+    assert _said(content=None, audio={"transcript": 3}).content is None
+    assert _said(content=None, audio="x").content is None
+
+
+def test_an_empty_id_is_none():
+    call = {"id": "", "function": {"name": "f", "arguments": "{}"}}
+    chat = [{"role": "assistant", "tool_calls": [call]}]
+    made = _run(messages=chat).steps[-1]
+    assert (made.tool_name, made.call_id) == ("f", None)
+
+
 def test_calls_have_no_error_signal():
     run = _run(
         messages=[

@@ -65,6 +65,10 @@ def test_actual_arguments_absent_null_and_text():
 def test_other_fields_become_labels():
     run = _run(actual=[{**_call("f"), "ms": 3}], team="desk", labels={"a": 1})
     assert (labels(run), labels(run.steps[0])) == ({"team": "desk", "a": 1}, {"ms": 3})
+    run = _run(actual=[{**_call("f"), "labels": {"b": 2}}, _call("g")])
+    assert (labels(run), [labels(step) for step in run.steps]) == ({}, [{"b": 2}, None])
+    for expected in ([{**_call("f"), "ms": 3}], [[{**_call("f"), "ms": 3}]]):
+        assert labels(_run(expected=expected)) == {"expected.ms": 3}
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.landing.chats.said import messages, together
+from pipeline.landing.chats.said import answered, messages, together
 from pipeline.landing.values.canonical import arguments
 
 CALLS = {
@@ -154,3 +155,77 @@ def _read(message: dict[str, Any]) -> Any:
         return messages(message, None)
     except TypeError:
         return "unreadable"
+
+
+ASKED = {"role": "user", "content": "Hi"}
+FIRST, SECOND = ({"role": "assistant", "content": text} for text in "ab")
+
+
+@pytest.mark.parametrize(
+    ("value", "role", "said"),
+    [
+        ({"prompt": "Hi", "system": "S"}, None, [("system", "S"), ("user", "Hi")]),
+        ({"prompt": [ASKED]}, None, [("user", "Hi")]),
+        ({"prompt": 3}, None, []),
+        ({"args": [[ASKED]], "kwargs": {}}, None, [("user", "Hi")]),
+        ({"args": [ASKED], "x": 1, "y": 2}, None, []),
+        (["a", "b"], "user", [("user", "a\nb")]),
+        (["a", ASKED], "user", [("user", "a"), ("user", "Hi")]),
+        ([ASKED, ["b", FIRST]], "user", [("user", "Hi"), ("user", "b"), ("assistant", "a")]),
+        ([ASKED, 3], "user", [("user", "Hi")]),
+        ({"choices": FIRST}, None, [("assistant", "a")]),
+        ({"messages": ASKED}, None, [("user", "Hi")]),
+        ({"messages": {"x": 1}}, None, []),
+        ({"messages": []}, None, []),
+        ({"contents": [{"message_content": {"type": "text", "text": "x"}}]}, "user", [("user", "x")]),
+        ({"config": {"system_instruction": "S"}, "contents": [ASKED]}, None, [("system", "S"), ("user", "Hi")]),
+        ({"config": 3, "system": "", "instructions": "S", "input": [ASKED]}, None, [("system", "S"), ("user", "Hi")]),
+        ({"system": [{"type": "image"}], "messages": [ASKED]}, None, [("user", "Hi")]),
+        ({"content": {"role": "model", "parts": [{"text": "a"}]}}, None, [("assistant", "a")]),
+        ({"message": {"message": ASKED}}, None, [("user", "Hi")]),
+        ({"kwargs": {"content": "Hi"}, "id": ["x", "HumanMessage"]}, None, [("user", "Hi")]),
+        ("[1, 2]", "user", [("user", "[1, 2]")]),
+        ('[{"a"', "user", [("user", '[{"a"')]),
+        ('{"a": 1}', None, [(None, '{"a": 1}')]),
+        ({"a": 1}, None, []),
+        ({"a": 1}, "assistant", [("assistant", '{"a":1}')]),
+    ],
+)  # fmt: skip
+def test_where_messages_are_held(value: Any, role: str | None, said: list[Any]) -> None:
+    assert [(one.role, one.text) for one in messages(value, role)] == said
+
+
+@pytest.mark.parametrize("long", ["", "x" * (1 << 14)])
+def test_a_history_given_as_text_is_its_messages(long: str) -> None:
+    history = [ASKED, {**FIRST, "content": "a" + long}]
+    for _ in range(2):  # what comes again is remembered
+        found = messages(json.dumps(history), None)
+        assert [(one.role, one.text) for one in found] == [
+            ("user", "Hi"),
+            ("assistant", "a" + long),
+        ]
+
+
+@pytest.mark.parametrize(
+    ("choices", "said"),
+    [
+        ({"choices": [FIRST]}, [("a", {})]),
+        ({"choices": [FIRST, SECOND]}, [("a", {"choices": 2})]),
+        ({"generations": [[{"text": "a"}, {"text": "b"}], [{"text": "c"}]]}, [("a", {"choices": 2}), ("c", {})]),
+    ],
+)  # fmt: skip
+def test_of_several_answers_the_first_counts(choices: Any, said: list[Any]) -> None:
+    assert [(one.text, one.notes) for one in messages(choices, "assistant")] == said
+
+
+@pytest.mark.parametrize("text", [True, False])
+def test_messages_that_all_end_are_answers_to_choose_from(text: bool) -> None:
+    def said(*value: dict[str, Any]) -> list[Any]:
+        found = answered(json.dumps(value) if text else list(value))
+        return [(one.text, one.notes) for one in found]
+
+    first, second = ({**one, "finish_reason": "stop"} for one in (FIRST, SECOND))
+    assert said(first, second) == [("a", {"choices": 2})]
+    assert said(first) == [("a", {})]
+    assert said(first, SECOND) == [("a", {}), ("b", {})]
+    assert said(first, {**ASKED, "finish_reason": "stop"}) == [("a", {}), ("Hi", {})]

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from making import runs_of
 
-from pipeline.errors import RejectedError
+from pipeline.errors import InputError, RejectedError
 from pipeline.lake import Lake
 from pipeline.landing.land import land
 from pipeline.landing.model import Damage, RejectError
@@ -106,6 +106,29 @@ def _second(document: Any) -> Any:
 def test_strict_stops_there(name: str, tmp_path: Path) -> None:
     with pytest.raises(RejectedError, match=r"log\.json"):
         land([_written(tmp_path, DOCUMENTS[name])], tmp_path / "lake", workers=1, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"), [(ZeroDivisionError("x"), "unreadable"), (RecursionError(), "too_deep")]
+)
+def test_what_no_format_foresaw_costs_its_record_alone(error: Exception, reason: str) -> None:
+    def decode(data: bytes) -> list[int]:
+        records = json.loads(data)
+        if None in records:
+            raise error
+        return [*records]
+
+    found = salvaged(Piece(b"[1,null,2]", 1, 0), of_array, decode)
+    assert found == [1, 2, Damage(1, 3, reason, found[-1].detail, b"null")]
+
+
+@pytest.mark.parametrize("error", [MemoryError(), InputError("no fault of the record")])
+def test_what_is_no_fault_of_a_record_is_raised(error: Exception) -> None:
+    def decode(_data: bytes) -> list[int]:
+        raise error
+
+    with pytest.raises(type(error)):
+        salvaged(Piece(b"[1,2]", 1, 0), of_array, decode)
 
 
 def test_a_document_without_a_good_record_is_one_reject(tmp_path: Path) -> None:

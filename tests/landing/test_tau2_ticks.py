@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -112,6 +113,74 @@ def test_tokens_that_one_tick_does_not_tell_are_those_of_the_others(tmp_path: Pa
     ]
     _, steps = _landed(tmp_path, _file(tmp_path, [_simulation(1, messages=[], ticks=ticks)]))
     assert steps.select("content", "input_tokens").rows() == [("aaa", 7)]
+
+
+def _tick(number: int, **more: Any) -> dict[str, Any]:
+    return {"tick_id": number, "timestamp": f"2026-01-01T00:00:0{number}", **more}
+
+
+def test_both_sides_words_calls_and_results_in_ticks(tmp_path: Path) -> None:
+    calls = [{"id": name, "name": "look", "arguments": {}} for name in "ab"]
+    ticks = [
+        _tick(0, user_chunk=_chunk("user", "Hi."), agent_chunk=_chunk("assistant", "Yes?")),
+        _tick(1, agent_chunk=_chunk("assistant", "", tool_calls=calls)),
+        _tick(2, agent_tool_results=[{"id": "a", "content": "on"}, {"id": "b", "content": ""}]),
+        _tick(3, agent_chunk=_chunk("assistant", "Well."), agent_tool_calls=calls[:1]),
+        _tick(4, agent_chunk=_chunk("assistant", "Done.")),
+        _tick(5, user_tool_calls=calls[:1], user_tool_results=[{"id": "a"}]),
+    ]
+    _, steps = _landed(tmp_path, _file(tmp_path, [_simulation(1, messages=[], ticks=ticks)]))
+    told = steps.select("actor", "kind", "content", "tool_name", "output")
+    assert told.rows() == [
+        ("user", "message", "Hi.", None, None),
+        ("agent", "llm_call", "Yes?", None, None),
+        ("agent", "llm_call", None, None, None),
+        ("agent", "tool_call", None, "look", "on"),
+        ("agent", "tool_call", None, "look", ""),
+        ("agent", "llm_call", "Well.", None, None),
+        ("agent", "llm_call", None, None, None),
+        ("agent", "tool_call", None, "look", None),
+        ("agent", "final", "Done.", None, None),
+        ("user", "message", None, None, None),
+        ("user", "tool_call", None, "look", None),
+    ]
+    assert steps["started_at"].dt.second().to_list() == [0, 0, 1, 1, 1, 3, 3, 3, 4, 5, 5]
+
+
+def test_what_ticks_used_is_summed(tmp_path: Path) -> None:
+    used = [
+        {"content": "a", "usage": {"prompt_tokens": 7}},
+        {"content": None, "usage": {"prompt_tokens": 5, "completion_tokens": 1}},
+        {"content": None, "cost": 0.5},
+        {"content": None, "cost": 0.25},
+    ]
+    ticks = [_tick(n, agent_chunk=_chunk("assistant", **more)) for n, more in enumerate(used)]
+    _, steps = _landed(tmp_path, _file(tmp_path, [_simulation(1, messages=[], ticks=ticks)]))
+    told = steps.select("content", "input_tokens", "output_tokens", "cost_usd")
+    assert told.rows() == [("a", 12, 1, 0.75)]
+
+
+@pytest.mark.parametrize("empty", ["[]", "[ ]", "[\n]", "null"])
+def test_ticks_are_read_where_the_list_of_messages_is_empty(tmp_path: Path, empty: str) -> None:
+    """However the empty list is printed: `[ ]` left a run without steps."""
+    path = _file(tmp_path, [_simulation(1, messages=["here"], ticks=TICKS)])
+    path.write_text(
+        re.sub(r'"messages": \[\s*"here"\s*\]', f'"messages": {empty}', path.read_text())
+    )
+    runs, _ = _landed(tmp_path, path)
+    assert runs["n_rows"].to_list() == [6]
+
+
+def test_messages_beside_ticks_are_what_was_said(tmp_path: Path) -> None:
+    spoken = [_simulation(n, ticks=ticks) for n, ticks in enumerate((TICKS, None, []))]
+    runs, _ = _landed(tmp_path, _file(tmp_path, spoken))
+    assert runs.select("n_rows", "final_output").rows() == [(1, "Hello.")] * 3
+
+
+def test_what_is_not_known_of_a_tick_is_of_the_run(tmp_path: Path) -> None:
+    spoken = [_simulation(1, messages=[], ticks=[{**TICKS[0], "mood": "calm"}])]
+    runs, _ = _landed(tmp_path, _file(tmp_path, spoken))
+    assert json.loads(runs["labels"][0])["ticks.mood"] == "calm"
 
 
 def test_a_simulation_that_said_nothing_lands(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from pipeline.lake import Decision, Draft
 from pipeline.landing import formats
 from pipeline.landing.batch.chunks import cut
 from pipeline.landing.batch.commit import refuse_rejects
-from pipeline.landing.model import RejectError
+from pipeline.landing.model import RejectError, as_reject
 from pipeline.landing.records.reader import Piece
 from pipeline.landing.values.canonical import canonical_json
 from pipeline.landing.values.decode import refuse_invalid_utf8
@@ -110,12 +110,10 @@ def _decoded(part: Slice) -> Iterator[tuple[Piece, RejectError | None, list[Anno
             found: list[Annotation] = list(form.decode(piece, part.context))
         except (TrajtabError, MemoryError):
             raise
-        except RejectError as error:
-            if not part.cut_off(error.reason, piece.offset, piece.data):
-                yield piece, error, []
         except Exception as error:  # noqa: BLE001 - one hostile record never stops a landing
-            told = RejectError("unreadable", f"{type(error).__name__}: {error}"[:200])
-            yield piece, told, []
+            reject = as_reject(error)
+            if not part.cut_off(reject.reason, piece.offset, piece.data):
+                yield piece, reject, []
         else:
             yield piece, None, found
     damage = part.source.damage

@@ -16,7 +16,7 @@ from pipeline.landing.batch.references import ReferenceBook
 from pipeline.landing.batch.stacked import Stacked
 from pipeline.landing.batch.tally import Tally, fields_by_record, fields_of
 from pipeline.landing.formats import Many
-from pipeline.landing.model import Damage, RejectError, Run, Task
+from pipeline.landing.model import Damage, RejectError, Run, Task, as_reject
 from pipeline.landing.unknown.unmapped import note
 from pipeline.landing.values.canonical import canonical_json
 from pipeline.landing.values.fields import listed
@@ -222,12 +222,3 @@ def _take(tasks: dict[str, Task], told: str, task: Task) -> None:
     """Take in a task once; the same task again may only tell more that its format does not know."""
     if tasks.setdefault(told, task) is not task:
         note(tasks[told], task.unmapped)
-
-
-def as_reject(error: Exception) -> RejectError:
-    """Return why a record cannot land; what no format foresaw is the record's fault all the same."""
-    if isinstance(error, RejectError):
-        return error
-    if isinstance(error, RecursionError):
-        return RejectError("too_deep", "nested too deep to be read")
-    return RejectError("unreadable", f"{type(error).__name__}: {error}"[:200])

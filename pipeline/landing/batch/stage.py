@@ -12,9 +12,9 @@ import polars as pl
 
 from pipeline.errors import RejectedError, TrajtabError
 from pipeline.landing import formats
-from pipeline.landing.batch.rows import Rows, as_reject
+from pipeline.landing.batch.rows import Rows
 from pipeline.landing.batch.task_columns import tasks_frame, tools_frame
-from pipeline.landing.model import Damage, Run, Task
+from pipeline.landing.model import Damage, Run, Task, as_reject
 from pipeline.landing.records.reader import Piece, unglued
 from pipeline.landing.values.decode import refuse_invalid_utf8
 from pipeline.schema import Rejects

@@ -63,7 +63,6 @@ class Chats(Generic[M]):
         answer: int | None = None
         opened: list[_Call] = []  # calls that no result has answered yet
         responses = users = turn = 0
-        says_more = bool(messages) and messages[0].says_more
         for message in messages:
             role = message.role
             if role != "assistant" and role in _RESULTS:
@@ -85,7 +84,7 @@ class Chats(Generic[M]):
             if (parts := content.__class__ is list) or message.audio is not None:
                 content = message.text()
             said.append((kind, content, actor, turn, response))
-            beside = message.usage or message.refusal or message.unmapped or says_more or parts
+            beside = message.usage or message.unmapped or message.says_more or parts
             if beside or message.cost is not None or message.timestamp is not None:
                 self._aside(row, message)
             for call in calls:

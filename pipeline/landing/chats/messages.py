@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -75,9 +75,6 @@ class ToolCall(Noting, gc=False):
 class Message(Noting, gc=False):
     """One message of a chat."""
 
-    says_more: ClassVar[bool] = False
-    """May `labels` hold more than `refusal`, or `took` a time?"""
-
     role: str
     content: Any = None
     name: str | None = None
@@ -89,6 +86,11 @@ class Message(Noting, gc=False):
     timestamp: When = None
     refusal: str | None = None
     audio: Any = None
+
+    @property
+    def says_more(self) -> bool:
+        """Tell whether `labels`, beside the parts of a content, or `took` may tell something."""
+        return bool(self.refusal)
 
     def text(self) -> Any:
         """Return the text of the content, or of a spoken answer without one."""

@@ -45,6 +45,11 @@ class Heard(Message):
     failed: bool | None = None
     notes: dict[str, Any] | None = None
 
+    @property
+    def says_more(self) -> bool:
+        """Tell whether there are notes."""
+        return self.notes is not None
+
     def labels(self) -> dict[str, Any] | None:
         """Return what the message says that no column holds."""
         return self.notes
@@ -134,16 +139,6 @@ def _silence(item: dict[str, Any]) -> bool | None:
     return False if anthropic else None
 
 
-def _plain(item: dict[str, Any]) -> dict[str, Any]:
-    """Return an item of a response in words that every chat has."""
-    kind = word(item, "type")
-    if kind.endswith("_call_output"):
-        output = item.get("output")
-        told = {"tool_call_id": item.get("call_id"), "status": item.get("status")}
-        return {"role": "tool", "content": output, **told}
-    return item
-
-
 _BESIDE = ("tool_calls", "invalid_tool_calls", "additional_kwargs")
 """Where a message keeps calls beside its content: those of its end."""
 _USAGE = ("usage", "usage_metadata")
@@ -185,7 +180,7 @@ def _apart(item: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _heard(item: dict[str, Any]) -> Iterator[Heard]:
-    for said in read(_plain(item), None):
+    for said in read(item, None):
         own = bool(said.calls)  # a vendor's results of the message's own calls follow these
         if said.results and not own:
             yield from _answers(said, silence=_silence(item))
@@ -201,7 +196,6 @@ def _heard(item: dict[str, Any]) -> Iterator[Heard]:
                 usage=usage_of(item) if role == "assistant" else None,
                 timestamp=item.get("timestamp") or item.get("created_at"),
                 notes=said.notes or None,
-                refusal=said.notes.get("refusal"),
             )
         if said.results and own:
             yield from _answers(said, silence=_silence(item))
@@ -213,7 +207,6 @@ def _joined(first: Heard, second: Heard) -> Heard:
     first.tool_calls = [*(first.tool_calls or ()), *(second.tool_calls or ())] or None
     first.usage = first.usage or second.usage
     first.notes = {**(first.notes or {}), **(second.notes or {})} or None
-    first.refusal = first.refusal or second.refusal
     note(first, second.unmapped)
     return first
 

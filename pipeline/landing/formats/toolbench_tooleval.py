@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -80,8 +79,14 @@ def _call(message: Any) -> tuple[str, Raw, Any]:
     if named is None:
         raise RejectError("bad_value", f"a tool's message names no tool: {str(message)[:80]}")
     given = _ARGUMENTS.match(message, named.end())
-    arguments = UNSET if given is None else raw(ast.literal_eval(given["arguments"]))
-    return ast.literal_eval(named["name"]), arguments, None
+    arguments = UNSET if given is None else raw(_printed(given["arguments"]))
+    return _printed(named["name"]), arguments, None
+
+
+def _printed(text: str) -> str:
+    """Return the text that Python prints so; what only looks so, as it stands between its quotes."""
+    found = decoded(f"[{text}]")
+    return found[0] if isinstance(found, list) else text[1:-1]
 
 
 def _steps(nodes: list[Node]) -> list[Step]:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
-from pipeline.landing.model import Damage, RejectError
+from pipeline.errors import TrajtabError
+from pipeline.landing.model import Damage, RejectError, as_reject
 from pipeline.landing.records.framing import elements_of
 from pipeline.landing.records.members import members_but
 from pipeline.landing.records.printed import Piece
@@ -73,11 +74,14 @@ def salvaged(
     """Return what a document decodes to; where it does not, what its good records do.
 
     Raises:
-        RejectError: none of its records can land; then the document's own failing is told.
+        RejectError: none of its records can land; then the document's own failing is told, as it
+            was raised.
     """
     try:
         return list(decode(piece.data))
-    except RejectError:
+    except (TrajtabError, MemoryError):
+        raise
+    except Exception:
         records, document = cut(piece)
 
         def why(some: Sequence[Piece]) -> RejectError | None:
@@ -96,8 +100,10 @@ def salvaged(
 def _refusal(decode: Callable[[bytes], Iterable[T]], data: bytes) -> RejectError | None:
     try:
         list(decode(data))
-    except RejectError as error:
-        return error
+    except (TrajtabError, MemoryError):
+        raise
+    except Exception as error:  # noqa: BLE001 - what no format foresaw costs its record alone
+        return as_reject(error)
     return None
 
 

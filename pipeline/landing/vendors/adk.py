@@ -151,8 +151,11 @@ class Event(Noting):
     error_message: str | None = None
 
     def parts(self) -> list[Part]:
-        """Return the content's parts."""
-        return (self.content and self.content.parts) or []
+        """Return the content's parts; plain text is one."""
+        if self.content is None:
+            return []
+        plain = self.content.content
+        return self.content.parts or ([Part(text=plain)] if isinstance(plain, str) else [])
 
     def failure(self) -> str | None:
         """Return the text of a failed model response."""

@@ -25,7 +25,6 @@ _INJECTED = (
     "# AGENTS.md instructions",
 )
 _PASSED_OVER = {"compaction", "compaction_summary", "context_compaction", "ghost_snapshot"}
-_ACTORS = {"developer": "system", "user": "user"}
 
 
 @leaves_out("encrypted_content", "end_turn", "ghost_commit", "id", "metadata", "phase")
@@ -121,9 +120,9 @@ class Items:
             step.content = text if step.content is None else f"{step.content}\n{text}"
             return
         self._response = None
-        actor = _ACTORS.get(item.role or "", "system")
         injected = isinstance(text, str) and text.lstrip().startswith(_INJECTED)
-        self.transcript.hear(text, "system" if injected else actor, started_at=at)
+        actor = "user" if item.role == "user" and not injected else "system"
+        self.transcript.hear(text, actor, started_at=at)
         self.aborted = self.aborted and injected
 
     def _built_in(self, item: Item, at: When) -> None:
@@ -159,8 +158,8 @@ class Items:
 
     def count(self, info: TokenInfo) -> None:
         """Give a response its tokens; an event that repeats the running total says nothing new."""
-        usage = info.last_token_usage
-        if usage is None or (info.total_token_usage is not None and self._repeats(info)):
+        usage, total = info.last_token_usage, info.total_token_usage
+        if usage is None or (total is not None and self._repeats(total)):
             return
         if self._last is None or self._last.input_tokens is not None:
             self._unspent.append(usage)
@@ -168,9 +167,8 @@ class Items:
             _use(self._last, usage)
             self._response = None
 
-    def _repeats(self, info: TokenInfo) -> bool:
-        total = info.total_token_usage
-        before, self._total = self._total, None if total is None else total.told()
+    def _repeats(self, total: Usage) -> bool:
+        before, self._total = self._total, total.told()
         return before == self._total
 
     def finished(self) -> list[Step]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from msgspec import field
 
@@ -20,13 +20,16 @@ if TYPE_CHECKING:
 class Turn(Message):
     """One message; a result carries its call's id as `id`, and says whether the call failed."""
 
-    says_more: ClassVar[bool] = True
-
     tool_call_id: Id = field(name="id", default=None)
     error: bool | None = None
     errors: Any = None
     tool_messages: list[Turn] | None = None
     generation_time_seconds: float | None = None
+
+    @property
+    def says_more(self) -> bool:
+        """Tell whether there are errors or a time."""
+        return self.errors is not None or self.generation_time_seconds is not None
 
     def labels(self) -> dict[str, Any] | None:
         """Return what was wrong with a message the benchmark did not accept."""

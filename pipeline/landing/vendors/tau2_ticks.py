@@ -63,7 +63,8 @@ _decode_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 def _is_none(value: Raw) -> bool:
     """Tell whether a member is absent, null or an empty list."""
-    return value is UNSET or bytes(value).strip() in {b"", b"null", b"[]"}
+    text = b"null" if value is UNSET else bytes(value)
+    return text == b"null" or (text.startswith(b"[") and not text[1:-1].strip())
 
 
 def written(data: bytes) -> bytes:
