@@ -10,6 +10,7 @@ from msgspec import UNSET, UnsetType
 from pipeline.landing.formats import Format
 from pipeline.landing.model import RejectError
 from pipeline.landing.records.scattered import by_key, gathered, reread
+from pipeline.landing.traces.failures import failure_text
 from pipeline.landing.traces.spans import Event, Span
 from pipeline.landing.traces.trace import run_of
 from pipeline.landing.traces.unread import left_out_attributes, unread
@@ -84,6 +85,7 @@ class JaegerSpan(Noting):
         start = None if self.startTime is None else self.startTime * _MICRO
         ends = start is not None and self.duration is not None
         failed = _failed(tags)
+        events = [log.event() for log in self.logs or ()]
         unknown = unread(tags)
         add(unknown, self.unmapped)
         return Span(
@@ -93,10 +95,12 @@ class JaegerSpan(Noting):
             start=start,
             end=(start or 0) + (self.duration or 0) * _MICRO if ends else None,
             failed=failed,
-            error=_message(tags) if failed else None,
+            error=failure_text(tags.get("otel.status_description"), tags, events)
+            if failed
+            else None,
             attributes=tags,
             unmapped=unknown,
-            events=[log.event() for log in self.logs or ()],
+            events=events,
         )
 
     def _parent(self) -> str | None:
@@ -145,11 +149,6 @@ def _plain(tags: list[Tag] | None) -> dict[str, Any]:
 def _failed(tags: dict[str, Any]) -> bool:
     marked = tags.get("error") in (True, "true") or tags.get("otel.status_code") == "ERROR"
     return marked or bool(tags.get("error.type"))
-
-
-def _message(tags: dict[str, Any]) -> Any:
-    names = ("otel.status_description", "error.message", "error.type")
-    return next((tags[name] for name in names if tags.get(name)), None)
 
 
 def _named_trace(data: bytes) -> str | None:

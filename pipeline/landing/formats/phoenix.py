@@ -9,6 +9,7 @@ import msgspec
 from pipeline.landing.formats import Format
 from pipeline.landing.model import When  # noqa: TC001 - msgspec reads types at run time
 from pipeline.landing.records.tabular import gathered_rows, refuse_damage, reread
+from pipeline.landing.traces.failures import failure_text
 from pipeline.landing.traces.openinference import KIND
 from pipeline.landing.traces.spans import Event, Span, timed
 from pipeline.landing.traces.trace import run_of
@@ -45,18 +46,19 @@ class Row(msgspec.Struct):
         """Return the span, without its reading."""
         kind = {KIND: self.span_kind} if self.span_kind else {}
         failed = self.status_code == "ERROR"
+        events = [
+            Event(str(event.get("name", "")), event.get("attributes") or {})
+            for event in self.events or ()
+        ]
         return Span(
             id=self.span_id,
             parent=self.parent_id or None,
             name=self.name,
             **timed(self.start_time, self.end_time),
             failed=failed,
-            error=(self.status_message or None) if failed else None,
+            error=failure_text(self.status_message, attributes, events) if failed else None,
             attributes={**kind, **attributes},
-            events=[
-                Event(str(event.get("name", "")), event.get("attributes") or {})
-                for event in self.events or ()
-            ],
+            events=events,
         )
 
 

@@ -10,6 +10,7 @@ from pipeline.landing.formats import Format
 from pipeline.landing.model import RejectError
 from pipeline.landing.records.scattered import by_key, gathered, reread
 from pipeline.landing.traces.attributes import first
+from pipeline.landing.traces.failures import failure_text
 from pipeline.landing.traces.openinference import KIND
 from pipeline.landing.traces.spans import Event, Span, timed
 from pipeline.landing.traces.trace import run_of
@@ -78,21 +79,22 @@ def _span(record: dict[str, Any], number: int) -> Span:
     kind = record.get("span_kind")
     failed = _code(told) in _FAILED or bool(attributes.get("error.type"))
     message = told.get("description") or told.get("message") or record.get("status_message")
+    events = [
+        Event(str(event.get("name", "")), members(event, "attributes"))
+        for event in _listed(record.get("events"))
+        if isinstance(event, dict)
+    ]
     return Span(
         id=_id(_told(record, "span_id", "spanId")) or f"{number:08}",
         parent=_id(_told(record, "parent_id", "parent_span_id", "parentSpanId")),
         name=str(record.get("name") or ""),
         **timed(_told(record, "start_time", "startTime"), _told(record, "end_time", "endTime")),
         failed=failed,
-        error=(message or attributes.get("error.type")) if failed else None,
+        error=failure_text(message, attributes, events) if failed else None,
         attributes={KIND: kind, **attributes} if isinstance(kind, str) else attributes,
         resource=members(members(record, "resource"), "attributes"),
         unmapped=_unknown(record, attributes),
-        events=[
-            Event(str(event.get("name", "")), members(event, "attributes"))
-            for event in _listed(record.get("events"))
-            if isinstance(event, dict)
-        ],
+        events=events,
     )
 
 

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from pipeline.landing.model import RejectError
+from pipeline.landing.traces.failures import failure_text
 from pipeline.landing.traces.spans import Event, Span
 from pipeline.landing.traces.unread import unread
 from pipeline.landing.unknown.unmapped import Known, Noting, Unmapped, add, leaves_out
@@ -154,7 +155,9 @@ class Entry(Noting):
             RejectError: an id is none.
         """
         attributes = plain(self.attributes)
-        failed, message = failure(self.status, attributes)
+        events = [Event(event.name, plain(event.attributes)) for event in self.events or ()]
+        failed = _failed(self.status, attributes)
+        message = self.status.message if self.status else None
         parent = self.parentSpanId
         return Span(
             id=hex_id(self.spanId or ""),
@@ -163,10 +166,10 @@ class Entry(Noting):
             start=whole(self.startTimeUnixNano) or None,
             end=whole(self.endTimeUnixNano) or None,
             failed=failed,
-            error=message,
+            error=failure_text(message, attributes, events) if failed else None,
             attributes=attributes,
             unmapped=self.unknown(attributes),
-            events=[Event(event.name, plain(event.attributes)) for event in self.events or ()],
+            events=events,
         )
 
 
@@ -222,9 +225,6 @@ def hex_id(text: str) -> str:
     raise RejectError("bad_value", f"{text[:40]!r} is no trace or span id, hex or base64")
 
 
-def failure(status: Status | None, attributes: dict[str, Any]) -> tuple[bool, Any]:
-    """Tell whether a span failed, and what it says of it."""
-    kind = attributes.get("error.type")
-    failed = (status is not None and status.code in _FAILED) or kind not in (None, "")
-    message = status.message if status is not None else None
-    return failed, (message or kind or attributes.get("exception.message")) if failed else None
+def _failed(status: Status | None, attributes: dict[str, Any]) -> bool:
+    marked = status is not None and status.code in _FAILED
+    return marked or attributes.get("error.type") not in (None, "")
