@@ -6,8 +6,10 @@ microseconds sixteen, nanoseconds nineteen. Text is ISO 8601, or such a number.
 
 from __future__ import annotations
 
+import operator
 import re
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -28,8 +30,8 @@ _YEAR = r"(?:19|2\d)\d\d"
 _USUAL = rf"^{_YEAR}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{{1,9}})?(?:Z|[+-]\d\d:\d\d)?$"
 """How nearly all logs write moments: such texts mean one thing only."""
 _usual = re.compile(_USUAL, re.ASCII).fullmatch
-MANY = 128
-"""Of fewer it is quicker to look at each."""
+MANY = 4096
+"""An engine's glance at so many texts is quicker than Python's; what it costs to ask is not."""
 _ISO = re.compile(
     rf"""(?P<date>{_YEAR}(?:-\d\d-\d\d|\d\d\d\d|-W\d\d-\d|W\d\d\d))
     (?:[T_ ](?P<time>\d\d(?::?\d\d(?::?\d\d(?:[.,]\d+)?)?)?))?
@@ -45,7 +47,7 @@ def moments(values: Sequence[Any]) -> list[int | None]:
     [1000000, 1500000, None, None]
     """
     read = datetime.fromisoformat
-    for epoch in (EPOCH, _NAIVE_EPOCH) if len(values) > MANY and _are_usual(values) else ():
+    for epoch in (EPOCH, _NAIVE_EPOCH) if _are_usual(values) else ():
         try:
             return [None if text is None else (read(text) - epoch) // _MICRO for text in values]
         except (TypeError, ValueError):  # no moments, some times naive and others not
@@ -53,9 +55,14 @@ def moments(values: Sequence[Any]) -> list[int | None]:
     return [micros(value) for value in values]
 
 
+_is_told = partial(operator.is_not, None)
+
+
 def _are_usual(values: Sequence[Any]) -> bool:
     """Tell whether all are texts as nearly all logs write them, or null."""
     try:
+        if len(values) < MANY:
+            return all(map(_usual, filter(_is_told, values)))
         return pl.Series(values, dtype=pl.String).str.contains(_USUAL).all()
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         return False
