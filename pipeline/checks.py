@@ -164,7 +164,7 @@ def _sources(batch: Folder) -> str:
     """Name a batch's files: the first, and how many more."""
     paths = [source["path"] for source in batch.manifest["sources"]]
     return (
-        paths[0] + (f" and {len(paths) - 1} more files" if len(paths) > 1 else "")
+        paths[0] + (f" and {counted(len(paths) - 1, 'more file')}" if len(paths) > 1 else "")
         if paths
         else "no file"
     )

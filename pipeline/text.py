@@ -167,10 +167,11 @@ def cell(value: Any) -> str:
 def counted(number: int, noun: str) -> str:
     """Return a number of things.
 
-    >>> counted(1, "run"), counted(1200, "run")
-    ('1 run', '1,200 runs')
+    >>> counted(1, "run"), counted(1200, "run"), counted(2, "batch")
+    ('1 run', '1,200 runs', '2 batches')
     """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    plural = "es" if noun.endswith("ch") else "s"
+    return f"{number:,} {noun}{'' if number == 1 else plural}"
 
 
 def regular_expression(text: str) -> re.Pattern[str]:

@@ -141,7 +141,7 @@ class TestViews:
         assert query(lake, "FROM runs").notes == []
         policy, unscored = query(lake, "FROM scores").notes
         assert DEFAULT.title in policy
-        assert "1 of 1 batches" in unscored
+        assert "1 of 1 batch is" in unscored
 
     def test_macros_are_installed(self, lake):
         assert answer(lake, "SELECT in_order(['a', 'b'], ['a', 'x'])") == [(0.5,)]

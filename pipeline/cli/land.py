@@ -182,7 +182,7 @@ def _notes(report: LandReport, *, dry_run: bool) -> Iterator[str]:
         yield unmapped(form, records)
     yield from report.unrecognised[:FEW]
     if len(report.unrecognised) > FEW:
-        yield f"{len(report.unrecognised) - FEW} more files not recognised"
+        yield f"{counted(len(report.unrecognised) - FEW, 'more file')} not recognised"
     if report.unresolved:
         yield unresolved(report.unresolved)
     yield from report.configs
@@ -212,8 +212,11 @@ def unmapped(form: str, records: Counter[str]) -> str:
 
 def _telling(tell: Tell) -> Callable[[LandReport], None]:
     def told(report: LandReport) -> None:
-        tell(
-            f"{report.batches + report.already:,} batches, {report.runs:,} runs, {report.tasks:,} tasks"
+        done = (
+            (report.batches + report.already, "batch"),
+            (report.runs, "run"),
+            (report.tasks, "task"),
         )
+        tell(", ".join(counted(number, noun) for number, noun in done))
 
     return told

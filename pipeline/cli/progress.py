@@ -6,6 +6,8 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from pipeline.text import counted
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -27,4 +29,4 @@ def progress(doing: str) -> Iterator[Tell | None]:
 
 def batches(tell: Tell) -> Callable[[int, int], None]:
     """Return the function that tells how many batches are done."""
-    return lambda done, todo: tell(f"{done:,} of {todo:,} batches")
+    return lambda done, todo: tell(f"{done:,} of {counted(todo, 'batch')}")

@@ -10,6 +10,7 @@ from pipeline.landing import formats
 from pipeline.landing.batch.chunks import Recognised
 from pipeline.landing.guess import unrecognised
 from pipeline.landing.records.reader import as_text
+from pipeline.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -82,5 +83,5 @@ def rooms_of(found: list[Recognised]) -> tuple[list[Recognised], list[Recognised
 
 def sentence_of(reasons: list[str]) -> str:
     """Return the first reason, and how many more there are."""
-    more = f" (and {len(reasons) - 1} more files like it)" if len(reasons) > 1 else ""
+    more = f" (and {counted(len(reasons) - 1, 'more file')} like it)" if len(reasons) > 1 else ""
     return reasons[0] + more

@@ -12,7 +12,7 @@ from pipeline.errors import QueryError
 from pipeline.lake import Lake
 from pipeline.metrics.registry import chosen
 from pipeline.score_view import score_session
-from pipeline.text import refusal
+from pipeline.text import counted, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -100,7 +100,7 @@ def unscored(state: Current, named: str | os.PathLike[str] | None = None) -> lis
     if not missing:
         return []
     are = "is" if missing == 1 else "are"
-    return [f"{missing} of {batches} batches {are} not scored yet: {scoring(named)}"]
+    return [f"{missing} of {counted(batches, 'batch')} {are} not scored yet: {scoring(named)}"]
 
 
 def scoring(named: str | os.PathLike[str] | None) -> str:

@@ -170,7 +170,7 @@ def test_scores_that_are_missing_are_told_with_their_policy(lake, capsys):
         assert trajtab(command, lake, "--policy", "preset:adk") == 0
         told = capsys.readouterr().err
         assert (
-            "1 of 1 batches is not scored yet: run `trajtab score` with --policy preset:adk" in told
+            "1 of 1 batch is not scored yet: run `trajtab score` with --policy preset:adk" in told
         )
     arms = ("--baseline", "true", "--candidate", "true")
     assert trajtab("compare", lake, *arms, "--candidate-policy", "preset:adk") in {0, 3}
